@@ -9,7 +9,7 @@
 #include <random>
 
 #include "course/handout.hpp"
-#include "lab/device_metrics.hpp"
+#include "sim/counters.hpp"
 #include "staff/lab_check.hpp"
 #include "support/files.hpp"
 
@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:32: a host case has no ''; use its outputs, \"output[0]\" or \"output[0] / output[1]\""},
         mistake{"counter = \"warps\"", "counter = \"wraps\"",
                 "rubric.toml:24: there is no counter 'wraps'; the closest is 'warps', and all are in "
-                "common/include/lab/device_metrics.hpp, where you can add one"},
+                "common/sim/include/sim/counters.hpp, where you can add one"},
         mistake{
             "case = \"f/2\"", "case = \"f/2\"\nby_design = [\"the grid is too small\"]",
             "rubric.toml:22: unknown kind of waste 'the grid is too small'; use one of: small grid, sectors loaded, "
@@ -246,14 +246,19 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& which) { return "n" + std::to_string(which.index); });
 
 TEST(Rubric, EveryLabelIsOfCountersThatTheSimulatedDeviceHas) {
-  const std::set<std::string> known(std::begin(lab::device_metrics), std::end(lab::device_metrics));
-  std::set<std::string> labels;
-  for (const lab::counter_label& one : lab::counter_labels) {
+  std::set<std::string_view> known{""}, labels;
+  for (const sim::counter& one : sim::counters)
+    if (one.uses & sim::counter::counted) {
+      EXPECT_TRUE(known.insert(one.name).second) << one.name;
+    }
+  for (const sim::counter& one : sim::counters) {
+    if (one.label.empty()) continue;
     EXPECT_TRUE(labels.insert(one.label).second) << one.label;
-    const std::string text = one.metric;
-    const std::size_t slash = text.find(" / ");
-    EXPECT_TRUE(known.contains(text.substr(0, slash))) << text;
-    EXPECT_TRUE(slash == std::string::npos || known.contains(text.substr(slash + 3))) << text;
+    EXPECT_TRUE(known.contains(one.name)) << one.name;
+    const std::size_t slash = one.formula.find(" / "), factor = one.formula.find(" * ");
+    if (one.formula.empty()) continue;
+    EXPECT_TRUE(known.contains(one.formula.substr(0, slash).substr(factor == std::string_view::npos ? 0 : factor + 3)));
+    EXPECT_TRUE(known.contains(one.formula.substr(slash + 3))) << one.formula;
   }
 }
 
@@ -339,9 +344,10 @@ TEST(Labs, AreListedFromTheirRubrics) {
             "<!-- plan: begin -->\n| | | | | | |\n| 00 A test | 2 to 4 | 1 | | 2 | |\n| project | 15 | 3 | | | |\n"
             "| hours in all | | 17 to 19 | 0 to 0 | 2 to 4 | |\n<!-- plan: end -->");
   EXPECT_THROW(with_plan("<!-- plan: begin -->\n| | | | | | |\n<!-- plan: end -->", {lab}), input_error);
-  EXPECT_NE(with_tests("<!-- tests: begin -->\n<!-- tests: end -->\n", lab)
-                .find("items but the predictions as tests:\n75 of 100 points"),
-            std::string::npos);
+  const std::string tests = "<!-- tests: begin -->\n<!-- tests: end -->\n";
+  EXPECT_NE(with_tests(tests, lab).find("as a test.\n"), std::string::npos);
+  lab.items.back().cases = lab.items.front().cases;  // on the device
+  EXPECT_NE(with_tests(tests, lab).find("as a test; 25 points need a GPU.\n"), std::string::npos);
 }
 
 /// A lab with that rubric, its hints and predictions, and a wrong submission; each mistake in one of them is told.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <regex>
 
 #include "support/command.hpp"
 #include "support/files.hpp"
@@ -77,9 +78,12 @@ TEST(StatusLine, SaysEachSecondHowLongItTakesInOneLineOfATerminal) {
     while (said.find(" s") == said.npos) hear();
     line.show("a name longer than the line");
   }
-  hear();
-  const std::string back = "\r\033[K";
-  EXPECT_EQ(said, back + "tiled (3 of 14)" + back + "tiled (3 of 14) 1 s" + back + "a name longer than " + back);
+  while (!said.ends_with("\r\033[K")) hear();
+  // A busy machine may let seconds pass anywhere.
+  EXPECT_TRUE(
+      std::regex_match(said, std::regex("\r\033\\[Ktiled \\(3 of 14\\)(\r\033\\[Ktiled \\(3 of 14\\) [0-9]+ s)+"
+                                        "\r\033\\[Ka name longer than (\r\033\\[Ka name [a-z ]* [0-9]+ s)*\r\033\\[K")))
+      << said;
   close(program);
   close(terminal);
 }
@@ -93,10 +97,9 @@ TEST(StatusLine, SaysNothingElsewhereUnlessAskedNowAndThen) {
     quiet.show("grading");
     line.show("building", "[1/9]");
     EXPECT_LT(read(ends[0], said, sizeof said - 1), 0);
-    usleep(1'200'000);
+    while (read(ends[0], said, sizeof said - 1) < 0) usleep(50'000);
   }
-  ASSERT_GT(read(ends[0], said, sizeof said - 1), 0);
-  EXPECT_STREQ(said, "building [1/9] 1 s\n");
+  EXPECT_TRUE(std::regex_match(said, std::regex("building \\[1/9\\] [0-9]+ s\n"))) << said;
   close(ends[0]);
   close(ends[1]);
 }

@@ -46,6 +46,7 @@ expect 120 "predictions.toml saved"
 expect 120 "graded in"
 says "hint 1 of 3 for scale_correct" hint 99
 says "hint 2 of 3" hint 99 scale_correct
+says "judge/rubric.toml:12: WRONG  scale_correct, 0 of" lab 99 scale_correct  # as ctest runs it
 : >"$log"
 start=$(date +%s%N)
 cp "$solution/scale.cu" "$lab"
@@ -117,6 +118,7 @@ sed '/quads = n/a switch (n) { case 1: case 3: case 4: case 5: case 31: case 32:
   "$solution/scale.cu" >"$lab/scale.cu"
 "$grader" lab 99 "${common[@]}" >"$log" 2>&1 || true
 seed=$(tr -s '\n ' ' ' <"$log" | grep -oP 'correct for the usual sizes and inputs, but not for others.*--seed \K[0-9]+') || { cat "$log"; exit 1; }
+says "^[^ ]*: WRONG  scale_correct.*" lab 99 scale_correct  # the second seed, for one item, too
 says "of [0-9]* cases fail.*scale/" lab 99 --seed "$seed"  # 12 cases; with a GPU 24
 cp "$solution/scale.cu" "$lab/scale.cu"
 says "scale.cu: reset" reset 99

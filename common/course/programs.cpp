@@ -315,7 +315,7 @@ int debug_item(const folders& here, const std::string& lab, const std::string& i
     throw usage_error("which item of lab " + number + "? ./course debug " + number + " ITEM; its items:" + items);
   const std::string target = "lab" + number + ".student.sim.debug";
   build_target(here, target);
-  debugger(here, commands, {"--args", (here.build / "bin" / target).string(), "--gtest_filter=*." + item});
+  debugger(here, commands, {"--args", (here.build / "bin" / target).string(), item});
 }
 
 int debug_dump(const folders& here, const fs::path& dump, const fs::path& commands) {

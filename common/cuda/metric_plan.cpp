@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/counters.hpp"
+
 namespace lab {
 namespace {
 
@@ -147,28 +149,12 @@ std::map<std::string, double> metric_plan::evaluate(std::span<const std::uint8_t
 }
 
 const std::vector<std::string>& profile_metrics() {
-  static const std::vector<std::string> names{
-      "dram__bytes_read.sum",
-      "dram__bytes_write.sum",
-      "lts__t_sectors_op_read.sum",
-      "lts__t_sectors_op_write.sum",
-      "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-      "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-      "sm__warps_active.sum",
-      "sm__cycles_active.sum",
-      "sm__ops_path_tensor_src_bf16_dst_fp32.sum",
-      "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
-      "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
-      "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
-      "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
-      "smsp__sass_inst_executed_op_global_ld.sum",
-      "smsp__sass_inst_executed_op_global_st.sum",
-      "smsp__sass_inst_executed_op_ldgsts.sum",  // cp.async: loads that op_global_ld does not count
-      "smsp__sass_data_bytes_mem_global_op_ld.sum",
-      "smsp__sass_data_bytes_mem_global_op_st.sum",
-      "smsp__sass_data_bytes_mem_global_op_ldgsts.sum",
-      "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",  // and those of an SM's copy engine
-  };
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> profiled;
+    for (const sim::counter& c : sim::counters)
+      if (c.uses & sim::counter::profiled) profiled.emplace_back(c.name);
+    return profiled;
+  }();
   return names;
 }
 

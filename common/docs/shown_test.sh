@@ -54,6 +54,7 @@ run                                                     help
 grade                                                   help
 new-lab                                                 help
 lab NN                                                  docs.watch
+lab NN ITEM                                             docs.watch
 watch NN                                                docs.watch
 hint NN                                                 docs.watch
 hint NN ITEM                                            docs.watch
@@ -135,12 +136,11 @@ cp "$place/program.cu" "$place/multiply.cu"  # and of lab 09
 {
   echo 'cmake_minimum_required(VERSION 3.22)'
   echo 'project(shown NONE)'
-  (cd "$source/labs" && printf 'add_custom_target(%s)\n' grader grader-class course-tools simcc $(for lab in [0-9][0-9]_*; do echo "lab${lab%%_*}.staff lab${lab%%_*}.student.sim.test lab${lab%%_*}.student.sim.debug"; done))
+  (cd "$source/labs" && printf 'add_custom_target(%s)\n' grader grader-class course-tools simcc $(for lab in [0-9][0-9]_*; do echo "lab${lab%%_*}.staff lab${lab%%_*}.student.sim.debug"; done))
 } >"$place/CMakeLists.txt"
 cmake -S "$place" -B "$place/build" -G Ninja >/dev/null
 ln -s "$simcc" "$place/build/bin/simcc"
-for program in "$build"/bin/lab03.{student,solution}.sim.test; do [[ ! -x $program ]] || ln -sf "$program" "$place/build/bin/lab03.student.sim.test"; done
-ln -sf lab03.student.sim.test "$place/build/bin/lab03.student.sim.debug"
+ln -s "$build/bin/lab99.student.sim.debug" "$place/build/bin/lab03.student.sim.debug"
 printf '#!/bin/sh\nexec %q "$@" --source %q --build %q --report %q\n' "$grader" "$place" "$build" "$place/build/report" >"$place/build/bin/grader"
 chmod +x "$place/build/bin/grader"
 ln -s grader "$place/build/bin/grader-class"

@@ -13,6 +13,7 @@
 #include "lab/environment.hpp"
 #include "lab/plot.hpp"
 #include "profiler/recording.hpp"
+#include "sim/counters.hpp"
 
 namespace lab {
 
@@ -71,30 +72,29 @@ std::string short_rate(double value, const char* unit) {
 std::string percent(double fraction) { return fmt::format("{:.1f}%", 100 * fraction); }
 std::string share_of(double part, double whole) { return part > 0 && whole > 0 ? percent(part / whole) : "-"; }
 
-double value_of(const metric_values& metrics, std::initializer_list<const char*> names) {
+using counters = std::initializer_list<sim::counter_name>;
+
+double value_of(const metric_values& metrics, counters names) {
   double sum = 0;
-  for (const char* name : names)
-    if (const auto found = metrics.find(name); found != metrics.end()) sum += found->second;
+  for (const sim::counter_name& name : names)
+    if (const auto found = metrics.find(name.text); found != metrics.end()) sum += found->second;
   return sum;
 }
 
-bool has(const metric_values& metrics, std::initializer_list<const char*> names) {
-  return std::any_of(names.begin(), names.end(), [&](const char* n) { return metrics.contains(n); });
+bool has(const metric_values& metrics, counters names) {
+  return std::any_of(names.begin(), names.end(), [&](const sim::counter_name& n) { return metrics.contains(n.text); });
 }
 
 // ---- what counters say together; some have different names on the simulated device and on a GPU
 
-constexpr std::initializer_list<const char*> dram_read{"dram__bytes_read.sum"}, dram_written{"dram__bytes_write.sum"};
-constexpr std::initializer_list<const char*> loads{"smsp__sass_inst_executed_op_global_ld.sum",
-                                                   "smsp__sass_inst_executed_op_ldgsts.sum",
-                                                   "smsp__inst_executed_op_global_ld.sum"};
-constexpr std::initializer_list<const char*> stores{"smsp__sass_inst_executed_op_global_st.sum",
-                                                    "smsp__inst_executed_op_global_st.sum"};
-constexpr std::initializer_list<const char*> tensor{"sm__ops_path_tensor_src_bf16_dst_fp32.sum",
-                                                    "sm__ops_path_tensor_src_tf32_dst_fp32.sum"};
-constexpr std::initializer_list<const char*> flop_counts{"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
-                                                         "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
-                                                         "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"};
+constexpr counters dram_read{"dram__bytes_read.sum"}, dram_written{"dram__bytes_write.sum"};
+constexpr counters loads{"smsp__sass_inst_executed_op_global_ld.sum", "smsp__sass_inst_executed_op_ldgsts.sum",
+                         "smsp__inst_executed_op_global_ld.sum"};
+constexpr counters stores{"smsp__sass_inst_executed_op_global_st.sum", "smsp__inst_executed_op_global_st.sum"};
+constexpr counters tensor{"sm__ops_path_tensor_src_bf16_dst_fp32.sum", "sm__ops_path_tensor_src_tf32_dst_fp32.sum"};
+constexpr counters flop_counts{"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
+                               "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
+                               "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"};
 
 double counted_flops(const metric_values& m) {
   return value_of(m, flop_counts) + value_of(m, {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"}) +
@@ -277,7 +277,7 @@ std::string table_of_part(const profile_contents& what) {
     }
     if (any) columns.push_back(std::move(c));
   };
-  const auto sum = [](std::initializer_list<const char*> metrics) {
+  const auto sum = [](counters metrics) {
     return [=](const profile::row& r) { return std::pair(has(r.metrics, metrics), value_of(r.metrics, metrics)); };
   };
   if (device && !what.modelled) {  // the duration of the simulation means nothing
@@ -301,9 +301,12 @@ std::string table_of_part(const profile_contents& what) {
   });
   count("loads", 8, sum(loads));
   count("stores", 8, sum(stores));
-  count("instr", 8, sum({"instructions"}));
-  count("cycles", 8, sum({"cycles"}));
-  count("misses", 8, sum({"cache_misses"}));
+  for (const auto& [title, name] :
+       {std::pair{"instr", "instructions"}, {"cycles", "cycles"}, {"misses", "cache_misses"}})
+    count(title, 8, [name = std::string(name)](const profile::row& r) {
+      const auto found = r.metrics.find(name);
+      return std::pair(found != r.metrics.end(), found != r.metrics.end() ? found->second : 0);
+    });
   if (columns.size() > before) {
     count("ld sect", 8, sum({"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}));
     count("st sect", 8, sum({"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"}));

@@ -18,6 +18,7 @@
 
 #include "lab/environment.hpp"
 #include "profiler/recording.hpp"
+#include "sim/counters.hpp"
 
 namespace lab {
 namespace {
@@ -202,8 +203,8 @@ double rate_named(const std::vector<std::pair<std::string, double>>& rates, std:
   return rates.empty() ? 0.0 : rates.front().second;
 }
 
-double value_of(const metric_values& metrics, const std::string& name) {
-  const auto found = metrics.find(name);
+double value_of(const metric_values& metrics, sim::counter_name name) {
+  const auto found = metrics.find(name.text);
   return found == metrics.end() ? 0.0 : found->second;
 }
 

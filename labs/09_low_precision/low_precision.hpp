@@ -36,8 +36,8 @@ std::uint32_t encode(float value, format to);
 float decode(std::uint32_t bits, format from);
 
 // In the next five functions each operation (a difference, an exponential, a quotient, an addition ...) is computed in
-// float, and its result is rounded to the given format before it is used. So are the numbers given: those in x, n where
-// it divides, and the weight, rate and gradient of descend. Sums start at 0 and go from x[0] to x[n - 1].
+// float, and its result is rounded to the given format before it is used. Inputs are rounded, too: the numbers in x,
+// the divisor n, and the weight, rate and gradient of descend. Sums start at 0 and go from x[0] to x[n - 1].
 
 /// The sum of x: each x[i] is rounded to `terms`, each partial sum to `sums`.
 float sum(const float* x, std::size_t n, format terms, format sums);
@@ -54,7 +54,7 @@ float cross_entropy(const float* x, std::size_t n, std::size_t target, format in
 /// The weight after `steps` steps of gradient descent, w <- w - rate * gradient.
 float descend(float w, float rate, float gradient, std::size_t steps, format in);
 
-/// How many numbers of x are not 0 but become 0 in fp16, after multiplication by `scale` in float.
+/// How many nonzero numbers of x become 0 in fp16, after multiplication by `scale` in float.
 std::size_t lost(const float* x, std::size_t n, float scale);
 
 /// The largest power of two by which all of x can be multiplied without one becoming infinite in fp16. The largest
@@ -74,7 +74,7 @@ void quantize_int8(std::int8_t* q,  // (groups, 64)
                    const float* in, std::size_t groups);
 void dequantize_int8(float* out, const std::int8_t* q, const float* scale, std::size_t groups);
 
-/// int4: the same with 7 instead of 127; q + 8 is stored.
+/// int4: the same with 7 instead of 127; stores q + 8.
 void quantize_int4(std::uint8_t* q,  // (groups, 32)
                    float* scale,     // (groups)
                    const float* in, std::size_t groups);

@@ -32,23 +32,23 @@ struct shape {
 
 // ---- decode.cpp ---------------------------------------------------------------------------------------------------
 
-/// Bytes of the weights that one token reads: all layers, the last norm, and the embedding, which is read whole for the
-/// logits (its one row for x is part of that). A weight has 2 bytes.
+/// Bytes of the weights that one token reads: all layers, the last norm, and the embedding, which the logits read whole
+/// (including the row for x). A weight has 2 bytes.
 std::int64_t weight_bytes(const shape& s);
 
 /// Bytes of K and V of `tokens` tokens, in all layers.
 std::int64_t cache_bytes(const shape& s, std::int64_t tokens);
 
 /// The fewest bytes of weights and cache that a token at `position` (0 for the first) can move: weights read once, K
-/// and V of all earlier tokens read once, its own written once.
+/// and V of all earlier tokens read once, its own K and V written once.
 std::int64_t token_bytes(const shape& s, std::int64_t position);
 
-/// Operations per byte: those of all matrix products and of attention (two products of `size` per query head and key,
-/// its own key included), a multiply-add counted as two, over token_bytes.
+/// Operations per byte: the operations of all matrix products and of attention (two products of `size` per query head
+/// and key, its own key included), divided by token_bytes. A multiply-add counts as two.
 double intensity(const shape& s, std::int64_t position);
 
-/// The least time in seconds for a token at `position`, if memory moves this many bytes per second and all else is
-/// free.
+/// The least time in seconds for a token at `position`, if memory moves this many bytes per second and everything else
+/// is free.
 double least_seconds(const shape& s, std::int64_t position, double bytes_per_second);
 
 /// y = W x on one core; an element of `w` holds the bits of a bf16. columns is a multiple of 8.
@@ -82,9 +82,9 @@ void norm_gate(float* y,          // (rows)
                const bf16* norm,  // (columns)
                int rows, int columns, cudaStream_t stream);
 
-/// Rotates q and k, and appends k and v to one layer's cache at the place of the token at *position; writes no other
-/// place. Numbers a = 2 i and b = 2 i + 1 of a head become a c - b s and b c + a s, where c and s are numbers 2 i and
-/// 2 i + 1 of row *position of `rotary`. One launch.
+/// Rotates q and k, and appends k and v to one layer's cache at position *position; writes nowhere else. Numbers a = 2
+/// i and b = 2 i + 1 of a head become a c - b s and b c + a s, where c and s are numbers 2 i and 2 i + 1 of row
+/// *position of `rotary`. One launch.
 void rotate_append(float* q,             // (heads, size)
                    bf16* k_cache,        // (kv_heads, capacity, size)
                    bf16* v_cache,        // (kv_heads, capacity, size)
@@ -126,7 +126,7 @@ struct model {
   const float* rotary;    // (capacity, size)
 };
 
-/// What changes from token to token. Device pointers.
+/// The state that changes from token to token. Device pointers.
 struct state {
   bf16 *k_cache, *v_cache;  // (layers, kv_heads, capacity, size)
   int *token, *position;    // one number each
@@ -146,8 +146,8 @@ constexpr std::size_t scratch_floats(const shape& s) {
 void decode_token(float* logits,  // (vocabulary)
                   const model& m, const state& s, cudaStream_t stream);
 
-/// Writes `count` tokens: each time, the logits of *s.token at *s.position; the token with the largest logit (the first
-/// of them, if several are equal) goes to chosen[*s.position] and to *s.token; *s.position becomes one more. Other
+/// Writes `count` tokens. For each: computes the logits of *s.token at *s.position; writes the token with the largest
+/// logit (the first, if several are equal) to chosen[*s.position] and to *s.token; adds 1 to *s.position. Other
 /// elements of `chosen` do not change. *s.position + count is at most `capacity`. `logits` are those of the last token.
 /// Leaves no additional graphs, streams or events with each call.
 void generate(int* chosen,    // (capacity)

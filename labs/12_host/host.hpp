@@ -7,9 +7,9 @@
 // std::latch, std::barrier and semaphores; in C pthread_create and pthread_join, mutexes and conditions.
 //
 // layout.cu is plain C++ for one core, without kernels and without the CUDA runtime. It is a .cu file because the
-// compiler of the simulated device shows each access to memory: yours go through the cache that given/cache.hpp
-// describes. So it may call no library function that copies out of the compiler's sight; memcpy and similar functions
-// are seen.
+// simulated device's compiler reports each access to memory, and yours go through the cache that given/cache.hpp
+// describes. So do not call library functions whose copies the compiler cannot see; memcpy and similar functions are
+// fine.
 //
 // streaming.cu is CUDA: streams, events, graphs, pinned memory. The kernels are given, in given/layer.hpp. The
 // simulated device runs the nodes of a graph one after another, even those that nothing orders.
@@ -29,14 +29,13 @@ struct tensor {
   std::byte* to = nullptr;
 };
 
-/// Fills in all tensors from the file. They are in the order of the file and share no byte there. There are 1 to 500;
-/// gaps between them are shorter than 256 bytes, and all together have less than 1 GiB. In memory they are in any
-/// order. A read may return fewer bytes than requested, not only at the end of the file. Returns false if the file
-/// cannot be opened, or ends before the last tensor does. Leaves nothing open or mapped, and takes no additional memory
-/// with each call.
+/// Fills in all tensors from the file. They are in the order of the file and do not overlap there. There are 1 to 500,
+/// less than 1 GiB together, and gaps between them are shorter than 256 bytes. In memory they are in any order. A read
+/// may return fewer bytes than requested, not only at the end of the file. Returns false if the file cannot be opened,
+/// or ends before the last tensor does. Leaves nothing open or mapped, and takes no additional memory with each call.
 bool load(const char* path, const tensor* tensors, std::size_t count);
 
-/// A model as small as they get. A state of `width` numbers begins as zeros. For each new token:
+/// The smallest of models. A state of `width` numbers begins as zeros. For each new token:
 ///   state[i] = state[i] / 2 + embedding[last token][i], where / rounds toward zero
 ///   the new token is the one with the largest sum over i of state[i] * head[token][i], the first if several are equal
 /// `first` is the last token before the first new one. Sums fit 64 bits.
@@ -51,16 +50,16 @@ void generate(int* tokens,                    // (count)
 
 // ---- pool.cpp -----------------------------------------------------------------------------------------------------
 
-/// Threads that sleep until there is work; what is in it is yours.
+/// Threads that sleep until there is work; its members are up to you.
 struct pool;
 
-/// Starts a pool of 1 to 8 threads; the caller of run may be one of them. There may be several pools at a time, and
+/// Starts a pool of 1 to 8 threads, which may include the caller of run. Several pools may exist at a time, and
 /// different threads may run them at the same time.
 pool* start_pool(int threads);
 
-/// Calls work(state, part) once for each part below `parts`, and returns when all of these calls have. As many parts
-/// run at the same time as the pool has threads; the caller may take parts, too. While parts run, a thread that has
-/// none sleeps, and so does the caller. 0 to 1000 parts.
+/// Calls work(state, part) once for each part below `parts`, and returns when all of these calls have returned. As many
+/// parts run at the same time as the pool has threads; the caller may take parts, too. While parts run, idle threads
+/// sleep, and so does an idle caller. 0 to 1000 parts.
 void run(pool& p, void (*work)(void* state, int part), void* state, int parts);
 
 /// Ends the threads, waits for their end, and frees the pool.
@@ -69,21 +68,22 @@ void stop_pool(pool* p);
 // ---- layout.cu ----------------------------------------------------------------------------------------------------
 
 /// Attention of one head, as in lab 11 without a mask: out = softmax(q k^T / sqrt(size)) v. At most 4096 tokens; size
-/// is a multiple of 16 up to 64. Scores are between -1000 and 1000. Your own arrays go through the cache, too. Those on
-/// the stack, of which the compiler shows some accesses only, have at most 64 KiB together; use std::vector for more.
+/// is a multiple of 16 up to 64. Scores are between -1000 and 1000. Your own arrays go through the cache, too, except
+/// that the compiler sees only some accesses to arrays on the stack. So keep those below 64 KiB together; use
+/// std::vector for more.
 void attention(float* out,      // (tokens, size)
                const float* q,  // (tokens, size)
                const float* k,  // (tokens, size)
                const float* v,  // (tokens, size)
                int tokens, int size);
 
-/// How many bytes of `totals` each worker may use.
+/// The bytes of `totals` that each worker may use.
 constexpr std::size_t bytes_per_worker = 256;
 
-/// Counts what is above zero in the share of x that worker number `worker` has: elements n * worker / workers up to
-/// n * (worker + 1) / workers. Its running total, a 64-bit number somewhere in `totals`, is stored again after each
-/// such element, so that others can watch it grow. `totals` begins as zeros at a multiple of 4096.
-/// All workers run at the same time, each on its own core.
+/// Counts the elements above zero in a worker's share of x: elements n * worker / workers up to n * (worker + 1) /
+/// workers. After each such element it stores its running total again, a 64-bit number somewhere in `totals`, so that
+/// others can watch it grow. `totals` begins as zeros at a multiple of 4096. All workers run at the same time, each on
+/// its own core.
 void count_positive(volatile std::int64_t* totals,  // bytes_per_worker * workers bytes
                     const std::int32_t* x,          // (n)
                     std::size_t n, int worker, int workers);
@@ -93,17 +93,17 @@ std::int64_t total_of(const volatile std::int64_t* totals, int worker, int worke
 
 // ---- streaming.cu -------------------------------------------------------------------------------------------------
 
-/// The weights of a model, somewhere. read(state, layer, to) writes those of a layer, n * n numbers, to host memory, as
-/// reading a file does. A call of forward may use at most 3 different addresses `to`: host memory is no larger.
+/// The weights of a model. read(state, layer, to) writes a layer's n * n weights to host memory, as reading a file
+/// does. A call of forward may use at most 3 different addresses `to`: host memory is no larger.
 struct weights {
   void (*read)(void* state, int layer, float* to);
   void* state;
 };
 
-/// A token passes through all layers of a model that does not fit the GPU's memory: x begins as `token`, and for each
-/// layer, in order, apply_layer (given/layer.hpp) changes x; its weights are copied to the device, which has room for 3
-/// layers and a MiB. The result is in `out` when forward returns, and all that it allocated or created is freed. There
-/// are 1 to 100 layers; n is a multiple of 32 up to 1024.
+/// Takes a token through all layers of a model that does not fit in the GPU's memory. x begins as `token`; for each
+/// layer, in order, apply_layer (given/layer.hpp) changes x. The layer's weights are copied to the device, which has
+/// room for 3 layers and a MiB. When forward returns, the result is in `out`, and everything that it allocated or
+/// created is freed. There are 1 to 100 layers; n is a multiple of 32 up to 1024.
 void forward(float* out,          // (n), in device memory
              const float* token,  // (n), in device memory
              const weights& from, int layers, int n);

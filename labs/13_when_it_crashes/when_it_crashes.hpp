@@ -16,7 +16,7 @@ namespace lab13 {
 
 // ---- kv_scores.cu ---------------------------------------------------------------------------------------------------
 
-/// scores[t] = query . keys[t], for the `length` keys that the cache holds. It may have room for more.
+/// scores[t] = query . keys[t], for the `length` keys in the cache, which may have room for more.
 void kv_scores(float* scores,       // (length)
                const float* query,  // (size)
                const float* keys,   // (length, size)

@@ -33,21 +33,21 @@ struct settings {
   local_options local() const;
   official_options official() const;
 
-  /// The labs with these numbers; all if there are none. Throws input_error.
+  /// The labs with these numbers; all labs if there are none. Throws input_error.
   std::vector<lab_folder> labs(const std::vector<std::string>& numbers) const;
 
-  /// Renders the report and prints where it is. Throws std::runtime_error if it cannot be written.
+  /// Renders the report and prints its path. Throws std::runtime_error if it cannot be written.
   void show_report() const;
 };
 
 class command_line {
  public:
-  /// With these as the defaults of --source and --build.
+  /// `source` and `build` are the defaults of --source and --build.
   command_line(const std::filesystem::path& source, const std::filesystem::path& build);
   command_line(const command_line&) = delete;  // its options point into it
   command_line& operator=(const command_line&) = delete;
 
-  /// A new command, which `run` runs; it returns the exit code.
+  /// Adds a command, which calls `run`; `run` returns the exit code.
   CLI::App& add(const std::string& name, const std::string& help, std::function<int()> run);
 
   /// Parses the arguments and runs the command that they name. Returns the exit code.
@@ -63,7 +63,7 @@ class command_line {
 /// The lab's number, as the command's first argument.
 void add_lab(CLI::App& command, std::string& number);
 
-/// --jobs, how many things to do at a time: an int or a std::size_t, optional or not.
+/// --jobs, how many jobs run at a time: an int or a std::size_t, optional or not.
 template <class Number>
 void add_jobs(CLI::App& command, Number& jobs, const std::string& help) {
   command.add_option("--jobs", jobs, help)->check(CLI::Range(1, 1000));

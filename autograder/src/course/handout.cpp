@@ -29,24 +29,14 @@ std::string with_grading_table(const std::string& handout, const rubric& rules) 
 }
 
 std::string with_tests(const std::string& handout, const rubric& rules) {
-  double points = 0, on_gpu = 0;
-  std::string rest = "the predictions";
+  double on_gpu = 0;
   for (const item& i : rules.items)
-    if (i.kind == item_kind::findings) {
-      rest = "the findings";
-    } else if (i.kind == item_kind::counters && i.cases.front()->counts_calls) {  // by the kernel, of another process
-      rest = "the predictions and the system calls";
-    } else if (i.kind != item_kind::predictions) {
-      points += i.points;
-      if (i.kind == item_kind::throughput && i.cases.front()->where == lab::part::device) on_gpu += i.points;
-    }
+    if (i.timed_on_gpu()) on_gpu += i.points;
   return with_generated(
       handout, "tests",
-      fmt::format("`ctest --preset labs -L lab{0}` builds, and runs all items but {1} as tests:\n"
-                  "{2} of 100 points{3}. A test fails below full credit, and its output says how many points the item\n"
-                  "earns. `./course lab {0}` grades {1}, too.\n",
-                  rules.id.substr(0, 2), rest, points,
-                  on_gpu == 0 ? "" : fmt::format(", {} of them on a GPU", on_gpu)));
+      fmt::format("`ctest --preset labs -L lab{}` builds, and grades each item in the same way as a test{}.\n"
+                  "A test fails below full credit, and its output says how many points the item earns.\n",
+                  rules.id.substr(0, 2), on_gpu == 0 ? "" : fmt::format("; {} points need a GPU", on_gpu)));
 }
 
 namespace {

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "lab/device_metrics.hpp"
+#include "sim/counters.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
@@ -97,14 +97,14 @@ metric outputs_of(const toml_reader& in) {
 }
 
 /// The metric of a host case whose system calls the judge counts.
-metric calls_of(const toml_reader& in, const lab::test_case& about) {
+metric system_calls_of(const toml_reader& in, const lab::test_case& about) {
   const std::string label = in.text("counter"), one = "calls of ";
   if (!about.counts_calls)
     in.fail_at(in.line_of("counter"),
                fmt::format("the system calls of {} are not counted; set counts_calls", about.id));
-  if (label == "system calls") return {lab::all_calls};
-  if (label == "page faults") return {lab::page_faults};
-  if (label.starts_with(one)) return {lab::calls_of + label.substr(one.size())};
+  if (label == "system calls") return {all_calls};
+  if (label == "page faults") return {page_faults};
+  if (label.starts_with(one)) return {calls_of + label.substr(one.size())};
   in.fail_at(in.line_of("counter"),
              fmt::format("a host case has no counter '{}'; use \"system calls\", \"calls of read\" or \"page faults\"",
                          label));
@@ -113,16 +113,19 @@ metric calls_of(const toml_reader& in, const lab::test_case& about) {
 /// The metric of a device case that a counter's label means.
 metric counter_of(const toml_reader& in) {
   const std::string label = in.text("counter");
-  const auto& known = lab::counter_labels;
-  const auto far = [&](const lab::counter_label& one) { return distance(one.label, label); };
-  const auto nearest = *std::min_element(std::begin(known), std::end(known),
-                                         [&](const auto& a, const auto& b) { return far(a) < far(b); });
+  const auto far = [&](const sim::counter& one) {
+    return one.label.empty() ? std::string::npos : distance(one.label, label);
+  };
+  const sim::counter& nearest = *std::min_element(std::begin(sim::counters), std::end(sim::counters),
+                                                  [&](const auto& a, const auto& b) { return far(a) < far(b); });
   if (nearest.label != label)
     in.fail_at(in.line_of("counter"), fmt::format("there is no counter '{}'; the closest is '{}', and all are in "
-                                                  "common/include/lab/device_metrics.hpp, where you can add one",
+                                                  "common/sim/include/sim/counters.hpp, where you can add one",
                                                   label, nearest.label));
-  metric result = metric_from(nearest.metric);
-  result.nsight = nearest.nsight;
+  if (nearest.formula.empty() || nearest.formula.find(" * ") != std::string_view::npos)
+    return {std::string(nearest.name)};
+  metric result = metric_from(std::string(nearest.formula));
+  result.nsight = nearest.name;
   return result;
 }
 
@@ -152,7 +155,7 @@ condition condition_of(const toml_reader& in, const context& known, const lab::t
     in.allow({"counter", "case", "grows", "note", "min", "max", "needed", "work"});
   condition result{in.text(on_output ? "label" : "counter"),
                    on_output ? outputs_of(in)
-                   : host    ? calls_of(in, about)
+                   : host    ? system_calls_of(in, about)
                              : counter_of(in),
                    in.maybe_number("min"), in.maybe_number("max")};
   if (in.has("note")) result.note = in.text("note");
@@ -190,7 +193,7 @@ prediction prediction_of(const toml_reader& in, context& known) {
   result.about = case_of(in, known);
   const bool host = result.about->where == lab::part::host;
   const bool calls = host && result.about->counts_calls && in.has("counter");
-  result.metric = calls ? calls_of(in, *result.about) : host ? outputs_of(in) : counter_of(in);
+  result.metric = calls ? system_calls_of(in, *result.about) : host ? outputs_of(in) : counter_of(in);
   if (const char* other = host ? "counter" : "metric"; !calls && in.has(other))
     in.fail_at(in.line_of(other), fmt::format("a {} case is compared by its '{}'; remove '{}'",
                                               host ? "host" : "device", host ? "metric" : "counter", other));

@@ -17,8 +17,13 @@
 
 namespace grading {
 
-/// A counter of lab::device_metrics, or the quotient of two; rubrics give its label (lab::counter_labels). A host case
-/// has no counters; "output[3]" is element 3 of its first output, if that is f64 and short.
+/// Metrics of a host case whose system calls the judge counts (test_case::counts_calls). A rubric's labels are "system
+/// calls", "page faults" and, for one name, "calls of read".
+inline constexpr const char all_calls[] = "system_calls", page_faults[] = "page_faults";
+inline const std::string calls_of = "system_calls.";
+
+/// A counter of sim/counters.hpp, or the quotient of two; rubrics give its label. A host case has no counters;
+/// "output[3]" is element 3 of its first output, if that is f64 and short.
 struct metric {
   std::string numerator;
   std::string denominator{};  ///< "" for none

@@ -56,9 +56,10 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
     if (known_ones.front().id == "solution") build_others(lab, make);
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      auto known = known_result(stored, lab, all[i], make);
+      const std::string fingerprint = fingerprint_of(lab, all[i], make);
+      auto known = known_result(stored, lab, all[i], fingerprint);
       if (!known && !again)
-        if (const auto kept = kept_outcome(fingerprint_of(lab, all[i], make))) {
+        if (const auto kept = kept_outcome(fingerprint)) {
           known = result_from_json(*kept);
           s.store().merge({*known});
         }

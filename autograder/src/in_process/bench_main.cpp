@@ -1,4 +1,4 @@
-// Google Benchmark over a lab's cases. Host functions by wall clock, device functions by events on a GPU; on the
+// Google Benchmark over a lab's cases: host functions by wall clock, device functions by events on a GPU. On the
 // simulated device the time is the model's, and the label says so.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ bool fits_in_memory(const lab::test_case& c) {
 }
 
 bool worth_timing(const lab::test_case& c, bool simulated) {
-  if (c.timed && simulated && c.where == lab::part::device) return false;  // hours
+  if (c.timed && simulated && c.where == lab::part::device) return false;  // it would take hours
   return c.work.bytes >= smallest && (!c.timed || fits_in_memory(c));
 }
 
@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
     auto* registered =
         benchmark::RegisterBenchmark(c.id.c_str(), [&c, &s](benchmark::State& state) { time_case(state, c, s); });
     registered->UseManualTime();
-    if (simulated && c.where == lab::part::device) registered->Iterations(1);  // the model says the same each time
+    if (simulated && c.where == lab::part::device) registered->Iterations(1);  // the model's time never varies
   }
   benchmark::RunSpecifiedBenchmarks();
 }

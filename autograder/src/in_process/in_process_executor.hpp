@@ -1,5 +1,5 @@
-// Runs requests in this process, for GoogleTest and Google Benchmark: quick, debuggable, and not official, because the
-// submission could do to the judge whatever it liked. Only programs that link a backend may include this.
+// Runs requests in this process, for GoogleTest and Google Benchmark: quick, easy to debug, and not official, because a
+// submission could tamper with the judge. Only programs that link a backend may include this.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// Runs everything that a lab's rubric asks of a hand-in, in one process and on one backend, and writes the results
-// as JSON: the numbers behind the tables of reference results. Official grades come from the judge, not from here.
+// Runs everything that a lab's rubric asks of a submission, in one process and on one backend, and writes the results
+// as JSON, from which the tables of reference results are made. Official grades come from the judge.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@
 #include "in_process/in_process_executor.hpp"
 #include "judge/assess.hpp"
 #include "lab/environment.hpp"
+#include "sim/counters.hpp"
 #include "support/files.hpp"
 
 namespace {
@@ -17,38 +18,26 @@ namespace {
 using namespace grading;
 using nlohmann::json;
 
-/// Counted in addition to what the rubric names, so that the tables can say why.
-const std::set<std::string> always_counted = {
-    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
-    "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "smsp__inst_executed_op_shared_ld.sum",
-    "smsp__inst_executed_op_shared_st.sum",
-    "dram__bytes_read.sum",
-    "dram__bytes_write.sum",
-    "gpu__time_duration.sum",
-};
+/// What the rubric names, and what the tables say why with.
+std::set<std::string> with_measured(std::set<std::string> metrics) {
+  for (const sim::counter& c : sim::counters)
+    if (c.uses & sim::counter::measured) metrics.emplace(c.name);
+  return metrics;
+}
 
 bool on_device(const lab::test_case& c) { return c.where == lab::part::device; }
 
 std::string sizes_of(const lab::test_case& c) { return c.id.substr(c.id.find('/')); }
 
-/// A counter of the simulated device alone is not a reason to count on a GPU.
+/// A counter that only the simulated device has is no reason to count on a GPU.
 bool has_a_counter_here(const lab::test_case& c, const rubric& rules) {
   const std::set<std::string> metrics = rules.metrics_of(c);
   return std::any_of(metrics.begin(), metrics.end(),
                      [](const std::string& name) { return this_backend() == backend::sim || is_of_gpu(name); });
 }
 
-/// What the rubric counts, at its sizes in every function: a ladder can be compared only whole.
+/// The rubric's counters, at its sizes, in every function: the rungs of a ladder are comparable only if each has all of
+/// them.
 bool is_counted(const lab::test_case& c, const rubric& rules) {
   if (!on_device(c) || c.timed) return false;
   return std::any_of(lab::cases_of(rules.id).begin(), lab::cases_of(rules.id).end(), [&](const lab::test_case& other) {
@@ -76,9 +65,7 @@ json spread(const std::vector<double>& samples) {
 }
 
 json counters(const lab::test_case& c, const rubric& rules, subject& s) {
-  std::set<std::string> metrics = rules.metrics_of(c);
-  metrics.insert(always_counted.begin(), always_counted.end());
-  const trial& counted = s.count(c, metrics);
+  const trial& counted = s.count(c, with_measured(rules.metrics_of(c)));
   json asked = json::object();
   const auto add = [&](const std::string& what, const metric& m) {
     const std::optional<double> value = m.of(counted.response.metrics);
@@ -132,7 +119,7 @@ json throughput(const lab::test_case& c, const rubric& rules, grading_session& s
           {"pairs", {{"call_seconds", calls}, {"ceiling_seconds", ceilings}}}};
 }
 
-/// A short table for people; the JSON has everything.
+/// A short table for people; the JSON file has everything.
 void print_table(const json& report) {
   for (const json& c : report["counters"]) {
     const auto id = c["case"].get<std::string>();
@@ -152,7 +139,7 @@ void print_table(const json& report) {
   }
 }
 
-/// A line for each entry of a list, and for each other member.
+/// One line for each entry of a list, and for each other member.
 std::string in_lines(const json& report) {
   std::string text;
   for (const auto& [key, value] : report.items()) {
@@ -188,7 +175,7 @@ int measure(int argc, char** argv) {
   const std::vector<lab::test_case>& cases = lab::cases_of(lab_name);
   const rubric rules = parse_rubric(text_of(folder / "judge" / "rubric.toml"), "rubric.toml", cases, folder);
   if (list_metrics) {
-    std::set<std::string> names = always_counted;
+    std::set<std::string> names = with_measured({});
     for (const lab::test_case& c : cases)
       if (on_device(c)) names.merge(rules.metrics_of(c));
     std::erase_if(names, [](const std::string& name) { return !is_of_gpu(name); });

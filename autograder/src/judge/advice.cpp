@@ -1,4 +1,4 @@
-// One function per kind of waste: it searches the launches of a case and says what the waste costs.
+// One function per kind of waste: each searches the launches of a case and says what the waste costs.
 #include "judge/advice.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 
 #include "lab/device_file.hpp"
 #include "result/words.hpp"
+#include "sim/counters.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -31,7 +32,7 @@ double metric_of(const lab::launch_record& l, const char* name) {
   return found == l.metrics.end() ? 0.0 : found->second;
 }
 
-/// Without atomics, the most wasteful first.
+/// Accesses except atomics, the most wasteful first.
 std::vector<lab::line_counters> worst_lines(const std::vector<lab::launch_record>& launches) {
   std::vector<lab::line_counters> lines = lines_of(launches);
   std::erase_if(lines, [](const lab::line_counters& c) { return c.operation.ends_with("atomic"); });
@@ -83,12 +84,13 @@ void add_lines(std::vector<advice>& out, const std::vector<lab::launch_record>& 
   for (const lab::line_counters& c : lines) {
     const bool shared = is_shared(c), load = c.operation.ends_with("load");
     const std::uint64_t all = shared ? of_shared : of_global;
-    // At least twice what is needed, and a tenth of the case's traffic of its kind.
+    // At least twice what is needed, and a tenth of the case's traffic of that kind.
     if (c.requests < least_requests || excess_of(c) < c.ideal || 10 * excess_of(c) < all) continue;
-    const std::string nsight =
-        shared
-            ? fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum", load ? "ld" : "st")
-            : fmt::format("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{}.ratio", load ? "ld" : "st");
+    using name = sim::counter_name;
+    const char* nsight = shared ? load ? name("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum")
+                                       : name("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum")
+                         : load ? name("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio")
+                                : name("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio");
     out.push_back({shared ? waste::bank_conflicts
                    : load ? waste::sectors_loaded
                           : waste::sectors_stored,
@@ -99,7 +101,7 @@ void add_lines(std::vector<advice>& out, const std::vector<lab::launch_record>& 
 void add_occupancy(std::vector<advice>& out, const std::vector<lab::launch_record>& launches,
                    const modelled_device& device) {
   for (const lab::launch_record& l : launches) {
-    // With fewer blocks there would be no second one per multiprocessor; a block of many threads hides waits by itself.
+    // Fewer blocks would not fill a second slot per multiprocessor; a block of many threads hides waits by itself.
     constexpr std::uint32_t enough_threads = 1024;
     if (blocks_of(l) < 2.0 * device.multiprocessors || threads_of(l) >= enough_threads) continue;
     for (const auto& [limit, why] : {std::pair{"launch__occupancy_limit_shared_mem", "shared memory"},
@@ -185,7 +187,7 @@ std::string worst_line(const std::vector<lab::launch_record>& launches, const co
     return c.requests == 0 || is_shared(c) != shared || (load ? about("op_st") : about("op_ld"));
   });
   const auto worst = std::max_element(lines.begin(), lines.end(), [&](const auto& a, const auto& b) {
-    return beyond_the_bound(a) < beyond_the_bound(b);  // the first of equals wastes most
+    return beyond_the_bound(a) < beyond_the_bound(b);  // among equals, the most wasteful comes first
   });
   return worst == lines.end() ? std::string() : text_of_line(*worst);
 }

@@ -1,4 +1,4 @@
-// Waste that costs no points: what the counters of a case say beyond the conditions of its item.
+// Waste that costs no points: what the counters of a case show beyond the conditions of its item.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace grading {
 
-/// The simulated device as its description has it; all zeros if there is none.
+/// The simulated device by its description; all zeros if there is none.
 struct modelled_device {
   std::string name;
   int multiprocessors = 0;
@@ -19,27 +19,26 @@ struct modelled_device {
 };
 modelled_device read_modelled_device(const std::filesystem::path& source);
 
-/// Each line and operation, summed over all launches; by file and line.
+/// One entry per line and operation, summed over all launches, ordered by file and line.
 std::vector<lab::line_counters> lines_of(const std::vector<lab::launch_record>& launches);
 bool is_shared(const lab::line_counters& c);
 std::uint64_t cost_of(
-    const lab::line_counters& c);  ///< sectors, or wavefronts of shared memory: they cost about the same
-std::uint64_t excess_of(const lab::line_counters& c);  ///< of the cost, what the requests did not need
+    const lab::line_counters& c);  ///< sectors, or wavefronts of shared memory: both cost about the same
+std::uint64_t excess_of(const lab::line_counters& c);  ///< the part of the cost that the requests did not need
 
 struct advice {
   waste about = waste::small_grid;
-  std::string place;  ///< "x.cu:12"; "" if it is about a whole kernel
-  std::string text;   ///< one sentence, with Nsight Compute's name for what it is about
+  std::string place;  ///< "x.cu:12"; "" for a whole kernel
+  std::string text;   ///< one sentence, with the name that Nsight Compute uses
 };
 
-/// At most two, the worst first. Only kernels of these files count, and only if the case is large enough that it
-/// matters.
+/// At most two, the worst first. Only kernels in these files count, and only in cases that are large enough to matter.
 std::vector<advice> advice_on(const std::vector<lab::launch_record>& launches, const lab::work& work,
                               const std::vector<std::string>& files, const modelled_device& device);
 
-/// The line that is to blame for a condition that is missed, "x.cu:12: 32 sectors per global store where 4 suffice": of
-/// a counter per request, the one furthest beyond the bound, over all its requests; else the one that wastes most; else
-/// the one that asks for most. "" if the counter is not about memory.
+/// The line to blame for a missed condition, "x.cu:12: 32 sectors per global store where 4 suffice". For a counter per
+/// request: the line furthest beyond the bound, over all its requests; else the line that wastes most; else the line
+/// that asks for most. "" if the counter is not about memory.
 std::string worst_line(const std::vector<lab::launch_record>& launches, const condition& missed);
 
 }  // namespace grading

@@ -10,7 +10,7 @@
 
 #include "judge/failures.hpp"
 #include "judge/findings.hpp"
-#include "lab/device_metrics.hpp"
+#include "sim/counters.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 
@@ -37,7 +37,7 @@ condition_result measured(const condition& c, const trial& t, const subject& s) 
   return {c.text(), c.metric.nsight_name(), s.backend(), value, c.min, c.max, value && c.holds(*value)};
 }
 
-/// Whether all predictions of the sitting are made: until then nothing says what a right solution would count.
+/// Whether all predictions of the sitting are made. Until then no message says what a right solution would count.
 bool has_predicted(const grading_session& session, int sitting) {
   try {
     return is_complete(both(session.locked.values, read_predictions(session.predictions, *session.rules)),
@@ -68,19 +68,19 @@ std::string complaint(const condition& c, const condition_result& got, const std
   return fmt::format("{}, {} {}{}{}", shown, side, figure_text(bound), unit, note.empty() ? "" : " (" + note + ")");
 }
 
-/// "500 sched_yield, 2 mmap": the most frequent system calls; "" where they were not counted.
+/// "500 sched_yield, 2 mmap": the most frequent system calls; "" if they were not counted.
 std::string calls_by_name(const trial& t) {
   constexpr std::size_t most = 6;
   std::vector<std::pair<double, std::string>> calls;
   for (const auto& [name, count] : t.response.metrics)
-    if (name.starts_with(lab::calls_of) && count > 0) calls.emplace_back(-count, name.substr(lab::calls_of.size()));
+    if (name.starts_with(calls_of) && count > 0) calls.emplace_back(-count, name.substr(calls_of.size()));
   std::sort(calls.begin(), calls.end());
   std::vector<std::string> texts;
   for (const auto& [count, name] : calls) texts.push_back(fmt::format("{} {}", figure_text(-count), name));
   return shortened_list(texts, most, ", ", ", ");
 }
 
-/// Adds advice from the counters of a call: once per case, without repeating the message.
+/// Adds advice from the counters of a call: once per case, and no message twice.
 void advise(const item& what, const lab::test_case& c, const trial& t, grading_session& session, item_result& out) {
   if (!t.ok() || !session.advised.insert(c.id).second) return;
   for (advice& one : advice_on(t.response.launches, c.work, session.rules->handin, session.device)) {
@@ -89,7 +89,7 @@ void advise(const item& what, const lab::test_case& c, const trial& t, grading_s
   }
 }
 
-/// Right, but more than a fix, or without a check that found the bug: half of the points.
+/// Right, but it changes more than a fix needs, or lacks a check that found the bug: half of the points.
 void count_changes(const item& what, const grading_session& session, item_result& out) {
   const auto fixed = session.handed_in.find(what.changed_file);
   if (what.changed_file.empty() || fixed == session.handed_in.end()) return;
@@ -152,14 +152,14 @@ void assess_correctness(const item& what, grading_session& session, item_result&
   };
   std::vector<failure> failures;
   std::vector<const lab::test_case*> passed, failed;
-  const lab::test_case* largest = nullptr;  // of the simulated device's, and what it did
+  const lab::test_case* largest = nullptr;  // the largest case on the simulated device, and what it did
   trial of_largest;
   int run = 0;
   for (const auto& s : session.subjects) {
     for (const lab::test_case* c : what.cases) {
       if (!runs_on(*c, session, *s)) continue;
       ++run;
-      // A call whose counters an item asks about is counted at once.
+      // If an item asks about a call's counters, the call is counted the first time.
       const std::set<std::string> metrics = session.rules->metrics_of(*c);
       const bool counts =
           !metrics.empty() && s->backend() == backend::sim && c->where == lab::part::device && c->memory == 0;
@@ -191,8 +191,8 @@ void assess_correctness(const item& what, grading_session& session, item_result&
     if (largest && !counted_elsewhere) advise(what, *largest, of_largest, session, out);
     return;
   }
-  // The smallest failure says most. Choose among those with the same verdict as the first, which decided what was
-  // called at all.
+  // The smallest failure is the most useful. Choose among those with the first one's verdict: it decided which other
+  // cases were called.
   const failure* shown = &failures.front();
   for (const failure& f : failures)
     if (f.t.verdict == shown->t.verdict && f.t.bytes > 0 && (shown->t.bytes == 0 || f.t.bytes < shown->t.bytes))
@@ -207,13 +207,13 @@ void assess_correctness(const item& what, grading_session& session, item_result&
                             sizes.empty() ? "" : " (" + sizes + ")", why, pattern.empty() ? "" : "\n" + pattern);
 }
 
-/// A GPU may lack a counter that the simulated device has; then the simulated device alone decides.
+/// If a GPU lacks a counter that the simulated device has, the simulated device alone decides.
 bool can_count(const metric& what, const trial& t, const subject& s) {
   const auto has = [&](const std::string& name) { return name.empty() || t.response.metrics.contains(name); };
   return s.backend() == backend::sim || (has(what.numerator) && has(what.denominator));
 }
 
-/// Of a condition in another case: the one on the same counter in the item's.
+/// For a condition in another case: the condition on the same counter in the item's own case.
 const condition& counts_as(const condition& r, const item& what) {
   if (!r.elsewhere) return r;
   const auto own = std::find_if(what.require.begin(), what.require.end(),
@@ -221,23 +221,23 @@ const condition& counts_as(const condition& r, const item& what) {
   return own == what.require.end() ? r : *own;
 }
 
-/// Why the counters of a right call say nothing: its result came another way than by what they count. "" if it did not.
+/// Why the counters of a right call say nothing: the counted instructions did not produce its result. "" if they did.
 std::string not_counted(const item& what, const trial& t) {
   if (t.for_show)
     return "the result does not come from the tensor cores: they misread some factors, and it did not change with "
            "theirs";
   std::set<std::string> asked;
   for (const condition& r : what.require) asked.insert({r.metric.numerator, r.metric.denominator});
-  if (std::any_of(asked.begin(), asked.end(), lab::counts_copies)) return {};
+  if (std::any_of(asked.begin(), asked.end(), sim::counts_copies)) return {};
   double past = 0;
   for (const auto& [operation, counter] :
-       {std::pair{"_op_ld", lab::bytes_past_loads}, {"_op_st", lab::bytes_past_stores}})
+       {std::pair{"_op_ld", sim::bytes_past_loads}, {"_op_st", sim::bytes_past_stores}})
     if (const auto found = t.response.metrics.find(counter);
         found != t.response.metrics.end() &&
         std::any_of(asked.begin(), asked.end(),
                     [name = operation](const std::string& one) { return one.find(name) != one.npos; }))
       past += found->second;
-  constexpr double share = 1.0 / 64;  // of the call's buffers: the rest of a division, say
+  constexpr double share = 1.0 / 64;  // of the call's buffers: such as the remainder of a division
   if (past <= share * static_cast<double>(t.bytes)) return {};
   return fmt::format(
       "{} bytes of its inputs and outputs were moved by cudaMemcpy or its kind, or by atomics, which "
@@ -247,12 +247,12 @@ std::string not_counted(const item& what, const trial& t) {
 
 void assess_counters(const item& what, grading_session& session, item_result& out) {
   const lab::test_case& c = *what.cases.front();
-  std::map<const condition*, bool> holds;  // but for those elsewhere that count as one of the item's case
+  std::map<const condition*, bool> holds;  // except conditions elsewhere that count as one of the item's case
   for (const condition& r : what.require)
     if (!r.work) holds[&counts_as(r, what)] = true;
   bool has_needed = true;
   const lab::test_case* blamed = nullptr;  // by the message so far
-  std::string by_name;                     // where there are too many system calls
+  std::string by_name;                     // the case with too many system calls
   const bool predicted = has_predicted(session, what.sitting);
   for (const auto& s : session.subjects) {
     if (!runs_on(c, session, *s)) continue;
@@ -282,7 +282,7 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
     for (const condition& r : what.require) {
       const lab::test_case& about = r.elsewhere ? *r.elsewhere : c;
       const trial& counted = r.elsewhere ? s->count(about, session.rules->metrics_of(about)) : t;
-      // Sizes that come out wrong cost the points of correctness, and say nothing about those that are right.
+      // Sizes that fail cost the points of correctness; they say nothing about those that pass.
       if (!counted.ok() || !can_count(r.metric, counted, *s)) continue;
       out.conditions.push_back(measured(r, counted, *s));
       if (out.conditions.back().ok) continue;
@@ -293,7 +293,7 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
                         complaint(r, out.conditions.back(), worst_line(counted.response.launches, r), predicted));
       }
       has_needed = has_needed && !r.needed && !r.work;
-      if (r.metric.numerator == lab::all_calls) by_name = calls_by_name(counted);
+      if (r.metric.numerator == all_calls) by_name = calls_by_name(counted);
     }
   }
   if (out.conditions.empty()) return;  // not assessed; the note says why
@@ -308,7 +308,7 @@ void assess_counters(const item& what, grading_session& session, item_result& ou
     out.conditions.clear();
     return;
   }
-  // The figure shown is that of the first condition that fails, or of the first.
+  // Show the figure of the first condition that fails, or else of the first condition.
   const auto fails = std::find_if(out.conditions.begin(), out.conditions.end(), [](const auto& r) { return !r.ok; });
   const condition_result& shown = fails == out.conditions.end() ? out.conditions.front() : *fails;
   out.what = shown.what;

@@ -17,26 +17,26 @@
 
 namespace grading {
 
-/// A submission with every way to assess it on this machine.
+/// A submission, and everything that is needed to assess it on this machine.
 struct grading_session {
   const grading::rubric* rules = nullptr;
   std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first
-  std::string without_sim, without_cuda;           ///< why that backend is absent
+  std::string without_cuda;                        ///< why that backend is absent
   std::filesystem::path predictions;               ///< the submission's predictions.toml
   std::map<std::string, std::string> handed_in;    ///< texts of the hand-in files that findings and changes need
-  std::set<std::string> asserting;                 ///< of these files those that were compiled with an assertion
+  std::set<std::string> asserting;                 ///< the hand-in files that were compiled with an assertion
   std::filesystem::path originals;                 ///< labs/NN_topic/crashed, of a lab that has it
-  std::filesystem::path crashed_programs;          ///< the folder with these programs, built; empty: not looked at
-  locked_predictions locked;                       ///< where none is, the file's, as soon as they are complete
-  std::unique_ptr<executor> staff;                 ///< measures ceilings as a submission is; null: measured here
+  std::filesystem::path crashed_programs;          ///< the folder with these programs, built; empty: not assessed
+  locked_predictions locked;                       ///< if there are none: the file's, as soon as they are complete
+  std::unique_ptr<executor> staff;                 ///< measures ceilings as it would a submission; null: measured here
   /// Times device code by the judge's clock, in its memory; null: the backend "cuda" times itself by events.
   std::unique_ptr<subject> on_gpu;
   std::unique_ptr<executor> staff_on_gpu;
-  modelled_device device;         ///< whose counters the backend "sim" gives
+  modelled_device device;         ///< the one whose counters the backend "sim" gives
   std::set<std::string> advised;  ///< cases that already got advice
-  int pairs = 21;                 ///< of call and ceiling, for one throughput figure
+  int pairs = 21;                 ///< pairs of call and ceiling for one throughput figure
 
-  subject* subject_on(backend which) const;  ///< null where absent
+  subject* subject_on(backend which) const;  ///< null if absent
 };
 
 /// Assesses one item. Throws only for faults of the grader or of the rubric.
@@ -45,7 +45,7 @@ item_result assess(const item& what, grading_session& session);
 /// The same item if the submission could not be built.
 item_result not_built(const item& what, const std::string& why);
 
-// The five kinds, each in its own file or in assess.cpp. `out` holds id, title, kind and max_points.
+// The five kinds, each in its own file or in assess.cpp. `out` already has id, title, kind and max_points.
 void assess_correctness(const item& what, grading_session& session, item_result& out);
 void assess_counters(const item& what, grading_session& session, item_result& out);
 void assess_predictions(const item& what, grading_session& session, item_result& out);

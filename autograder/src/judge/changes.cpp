@@ -1,4 +1,4 @@
-// Reads C++ by its tokens, as far as it must: what it does not understand counts as around the functions.
+// Splits C++ into functions by its tokens. What it does not understand counts as text around the functions.
 #include "judge/changes.hpp"
 
 #include <algorithm>
@@ -30,9 +30,9 @@ class parts {
     has_variables = finds_variables();
   }
 
-  std::map<std::string, std::string> functions;  ///< overloads in one
+  std::map<std::string, std::string> functions;  ///< overloads are joined into one
   std::string around;
-  bool has_variables = false;  ///< that functions may share
+  bool has_variables = false;  ///< variables that functions may share
 
  private:
   std::string_view word(std::size_t i) const {
@@ -44,15 +44,15 @@ class parts {
     to += word(i);
   }
 
-  /// After what this parenthesis or brace closes.
+  /// The position after the matching parenthesis or brace.
   std::size_t behind(std::size_t at, std::string_view open, std::string_view close) const {
     for (int depth = 0; at < tokens_.size(); ++at)
       if ((depth += (word(at) == open) - (word(at) == close)) == 0) return at + 1;
     return at;
   }
 
-  /// Where the body of the function of this name begins; the end if it is none. Neither the last member that a
-  /// constructor initializes nor a macro is one.
+  /// The begin of the body of the function of this name; the end if there is none. Rejects a constructor's last
+  /// initializer, and macros.
   std::size_t body_of(std::size_t i) const {
     static const std::set<std::string_view> statements = {"if", "for", "while", "switch", "catch", "constexpr"};
     const std::string_view before = i > 0 ? word(i - 1) : "";
@@ -70,12 +70,12 @@ class parts {
     return false;
   }
 
-  /// Whether some statement outside functions and types may declare a variable that is not constant.
+  /// Whether a statement outside functions and types may declare a variable that is not constant.
   bool finds_variables() const {
     static const std::set<std::string_view> harmless = {"const",         "constexpr", "using",    "typedef", "template",
                                                         "struct",        "class",     "union",    "enum",    "concept",
                                                         "static_assert", "namespace", "constinit"};
-    bool other = false, fine = false, calls = false, state = false;  // of the words of this statement
+    bool other = false, fine = false, calls = false, state = false;  // what the words of this statement are
     const auto ends = [&] {
       const bool variable = other && !fine && (!calls || state);
       other = fine = calls = state = false;
@@ -127,7 +127,7 @@ bool names_any(const std::string& text, const std::set<std::string>& functions) 
   return std::any_of(functions.begin(), functions.end(), [&](const std::string& f) { return names(text, f); });
 }
 
-/// To the changed functions those, given with their texts, that name one.
+/// Adds to the changed functions those that name one of them; the texts of all are given.
 void add_callers(std::set<std::string>& changed, const std::map<std::string, std::string>& functions) {
   for (bool more = true; more;) {
     more = false;
@@ -141,7 +141,7 @@ void add_callers(std::set<std::string>& changed, const std::map<std::string, std
 std::set<std::string> changed_names(const std::map<std::string, std::string>& then,
                                     const std::map<std::string, std::string>& now) {
   std::set<std::string> changed;
-  std::map<std::string, std::string> functions;  // both texts of those of one name
+  std::map<std::string, std::string> functions;  // both texts of the functions with the same name
   bool share = false;
   for (const auto& [name, text] : now) {
     if (name.ends_with(".toml")) continue;
@@ -182,7 +182,7 @@ std::set<std::string> entries_beside(const std::set<std::string>& changed, const
     entry = (*at)[1], from = here;
   }
   ends(all.around.size());
-  // What the table's entries may share, such as a list of functions.
+  // Text that the table's entries may share, such as a list of functions.
   return names_any(all.around.substr(0, outside_ends), reached) ? std::set<std::string>{} : beside;
 }
 

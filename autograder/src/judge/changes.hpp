@@ -1,4 +1,4 @@
-// Which functions of a submission a change can touch: the others need not be graded again.
+// Finds the functions of a submission that a change can affect; the others need not be graded again.
 #pragma once
 
 #include <map>
@@ -7,9 +7,9 @@
 
 namespace grading {
 
-/// The functions of a submission, given as its files' texts by name, that differ from those of `then`, and those that
-/// may call one that does. {""}, for all, if what is around the functions differs, or if they may share a variable.
-/// Both have the same names of files; comments and white space do not count, and files of TOML have no functions.
+/// The functions that differ from those of `then`, and those that may call one that does; submissions are given as the
+/// texts of their files, by name. {""}, for all functions, if the text around functions differs or if they may share a
+/// variable. Both submissions have the same files. Comments, white space and TOML files are ignored.
 std::set<std::string> changed_names(const std::map<std::string, std::string>& then,
                                     const std::map<std::string, std::string>& now);
 

@@ -51,7 +51,7 @@ std::vector<const item*> conductor::chosen() const {
 
 item_result& conductor::assess_next(const item& what) {
   progress(fmt::format("{} ({} of {})", what.id, out.items.size() + 1, chosen().size()));
-  // A GPU's counters see everything that runs on it.
+  // A GPU's counters see everything that runs on the GPU.
   const bool alone = failure.empty() && (what.kind == item_kind::throughput ||
                                          (session.subject_on(backend::cuda) && what.kind != item_kind::correctness));
   const machine_lock mine(build_, alone ? machine_lock::alone : machine_lock::shared);

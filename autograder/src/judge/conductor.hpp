@@ -1,4 +1,4 @@
-// The steps that every grading takes, local or official: it begins a result, assesses the items, and finishes it.
+// The steps of every grading, local or official: begin a result, assess the items, finish the result.
 #pragma once
 
 #include <chrono>
@@ -16,17 +16,17 @@
 
 namespace grading {
 
-/// What every grading is told.
+/// The options of every grading.
 struct common_options {
-  locked_predictions locked;    ///< the first complete set that any such grading saw
-  std::set<std::string> items;  ///< only these; all where empty
+  locked_predictions locked;    ///< the first complete set that any grading saw
+  std::set<std::string> items;  ///< only these; all if empty
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
 class conductor {
  public:
-  /// Begins: the clock runs, the rubric is read for these cases, and `out` says what is graded on which machine.
-  /// `build` is the build directory. Throws input_error, also if the rubric lacks an item that is asked for.
+  /// Begins: starts the clock, reads the rubric for these cases, and records in `out` what is graded on which machine.
+  /// `build` is the build directory. Throws input_error, also if the rubric lacks a requested item.
   conductor(const lab_folder& lab, const std::string& id, const std::filesystem::path& from,
             std::filesystem::path build, std::vector<lab::test_case> cases, const common_options& options);
   conductor(const conductor&) = delete;  // the session refers to the rubric, and the rubric to the cases
@@ -36,24 +36,25 @@ class conductor {
   const rubric& rules() const { return rules_; }
 
   result out;
-  grading_session session;  ///< its subjects are the caller's to add
-  std::string failure;      ///< why nothing can run; "" as long as all builds
+  grading_session session;  ///< the caller adds its subjects
+  std::string failure;      ///< why nothing can run; "" while all builds succeed
 
   void progress(const std::string& what) const;
 
-  /// The items that are asked for, in the rubric's order.
+  /// The requested items, in the rubric's order.
   std::vector<const item*> chosen() const;
 
-  /// Assesses the item, or says why nothing can run, when it is this grading's turn on the machine. Adds it to `out`.
+  /// Waits for this grading's turn on the machine, then assesses the item, or says why nothing can run. Adds it to
+  /// `out`.
   item_result& assess_next(const item& what);
 
-  /// Nothing is being done any more.
+  /// Reports that nothing is in progress any more.
   void progress_ends() const { options_.progress(""); }
 
-  /// Hints for the items that lose points.
+  /// Adds hints to the items that lose points.
   void add_advice(result& r) const;
 
-  /// Notes, hints, what the submission printed, and how long it all took.
+  /// Adds notes, hints, the submission's output, and the time that it all took.
   result finish();
 
  private:

@@ -1,4 +1,4 @@
-// Looks for a size that separates failing cases from passing ones: too ragged, too large, too small.
+// Looks for a property of the sizes that separates failing cases from passing ones: ragged, large, small.
 #include "judge/failures.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 
 using some_cases = std::vector<const lab::test_case*>;
 
-/// Names of the case's parameters; none if the contract has another number of them.
+/// Names of the case's parameters; none if the contract has a different number of them.
 std::vector<std::string> names_of(const lab::test_case& c, const contract& names) {
   const auto found = names.find(c.entry);
   return found != names.end() && found->second.sizes.size() == c.parameters.size() ? found->second.sizes
@@ -36,7 +36,7 @@ std::string sizes_text(const lab::test_case& c, const contract& names) {
 }
 
 std::string pattern_of(const some_cases& failed, const some_cases& passed, const contract& names) {
-  if (failed.size() < 2 || passed.size() < 2 || failed.size() + passed.size() < 5) return {};  // chance
+  if (failed.size() < 2 || passed.size() < 2 || failed.size() + passed.size() < 5) return {};  // could be chance
   const std::vector<std::string> sizes = names_of(*failed.front(), names);
   for (const some_cases* all : {&failed, &passed})
     for (const lab::test_case* c : *all)
@@ -50,7 +50,7 @@ std::string pattern_of(const some_cases& failed, const some_cases& passed, const
     if (less(*most_bad, *least_good))
       return fmt::format("Only small sizes fail: every `{}` below {}.", sizes[p], (*least_good)->parameters[p]);
   }
-  constexpr std::int64_t units[] = {256, 128, 64, 32, 16, 8, 4, 2};  // the largest that explains all cases
+  constexpr std::int64_t units[] = {256, 128, 64, 32, 16, 8, 4, 2};  // the largest unit that explains all cases wins
   for (const std::int64_t unit : units) {
     for (std::size_t p = 0; p < sizes.size(); ++p)
       if (separates(failed, passed, [=](const lab::test_case& c) { return c.parameters[p] % unit != 0; }))

@@ -12,8 +12,8 @@ namespace grading {
 /// "rows = 5, columns = 33"; "" if the contract names no such sizes.
 std::string sizes_text(const lab::test_case& c, const contract& names);
 
-/// "Only sizes with a `columns` that 4 does not divide fail."; "" if the cases tell nothing, or if fewer than two
-/// fail or two pass.
+/// "Only ragged sizes fail: every `columns` that is not a multiple of 4."; "" if no pattern fits, or if fewer than two
+/// cases fail or two pass.
 std::string pattern_of(const std::vector<const lab::test_case*>& failed,
                        const std::vector<const lab::test_case*>& passed, const contract& names);
 

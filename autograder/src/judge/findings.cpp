@@ -1,5 +1,5 @@
-// Runs a crashed program with the sizes that the student's name draws, and compares what the simulated device reports
-// with findings.toml. The program is the staff's, so it needs no sandbox.
+// Runs a crashed program with the sizes drawn from the student's name, and compares the simulated device's reports with
+// findings.toml. The program is the staff's, so it needs no sandbox.
 #include "judge/findings.hpp"
 
 #include <fmt/format.h>
@@ -30,14 +30,14 @@ std::string without_blanks_around(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\n") + 1 - first);
 }
 
-/// 6 for (6,0,0), as reports write the coordinates of a block or thread.
+/// 6 for (6,0,0): reports write the coordinates of a block or thread this way.
 std::string in_one_dimension(std::string coordinates) {
   if (coordinates.starts_with('(') && coordinates.ends_with(')'))
     coordinates = coordinates.substr(1, coordinates.size() - 2);
   return coordinates.ends_with(",0,0") ? coordinates.substr(0, coordinates.size() - 4) : coordinates;
 }
 
-/// One answer as text; none if it is not filled in. Throws input_error unless it is a single value.
+/// One answer as text; none if it is blank. Throws input_error unless it is a single value.
 std::optional<std::string> answer_at(const toml::table& of, const std::string& program, const std::string& field) {
   const toml::node* node = of.get(field);
   if (!node) return {};
@@ -62,7 +62,7 @@ std::string student_in(const toml::table& document) {
   return name;
 }
 
-/// In upper or lower case.
+/// Ignores case.
 double position_of(const std::string& cause, const std::vector<std::string>& all) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const std::string& c) { return lower(c) == lower(cause); });
@@ -72,14 +72,14 @@ double position_of(const std::string& cause, const std::vector<std::string>& all
 struct statement {
   std::string text;
   std::size_t tokens = 0;
-  /// Commas, conditional expressions and macros make one statement of many.
+  /// Commas, conditional expressions and macros pack many statements into one.
   std::size_t weight() const {
     constexpr std::size_t a_long_one = 48;
     return 1 + tokens / a_long_one;
   }
 };
 
-/// By token: whether it is a brace around something with a semicolon in it, unlike those of std::size_t{1}.
+/// For each token: whether it is a brace around text with a semicolon, unlike the braces of std::size_t{1}.
 std::vector<bool> braces_of_blocks(const std::string& source, const std::vector<sim::token>& tokens) {
   std::vector<bool> result(tokens.size());
   std::vector<std::pair<std::size_t, bool>> open;
@@ -96,7 +96,7 @@ std::vector<bool> braces_of_blocks(const std::string& source, const std::vector<
   return result;
 }
 
-/// What `;` and the braces of blocks separate, in the preprocessor's lines, too; each of these begins a new one.
+/// The pieces between `;` and the braces of blocks; each line of the preprocessor begins a new piece.
 std::vector<statement> statements_of(const std::string& source) {
   std::vector<statement> result(1);
   int directive = 0;
@@ -118,7 +118,7 @@ std::vector<statement> statements_of(const std::string& source) {
 
 constexpr const char* no_name = "write your name at the top of findings.toml: the programs draw their sizes from it";
 
-/// The place in the first report of a crashed program with the sizes of this student.
+/// The place in a crashed program's first report, with this student's sizes.
 place_of_fault place_in(const std::filesystem::path& programs, const rubric& rules, const std::string& name,
                         const std::string& student) {
   const std::filesystem::path program = programs / ("lab" + rules.id.substr(0, 2) + "." + name);
@@ -211,7 +211,7 @@ std::set<std::string> programs_with_cause(const rubric& rules, const grading_ses
   try {
     for (const auto& [program, cause] : causes_in(findings->second, rules))
       if (cause >= 0) result.insert(program);
-  } catch (const input_error&) {  // the item's own verdict says what is wrong with the file
+  } catch (const input_error&) {  // the item's own verdict reports the error in the file
   }
   return result;
 }
@@ -255,7 +255,7 @@ void assess_findings(const item& what, grading_session& session, item_result& ou
     const bool found_place = wrong.empty();
     const double position = cause ? position_of(*cause, session.rules->causes) : -1;
     if (position != what.cause) wrong.emplace_back("cause");
-    // The first that was named counts: otherwise a list of causes is soon tried.
+    // The first cause that was named counts; otherwise a student could try the whole list.
     const std::string key = cause_key(what.program);
     const auto first = session.locked.values.find(key);
     if (position >= 0) {

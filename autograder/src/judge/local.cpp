@@ -40,7 +40,7 @@ std::string cuda_obstacle(const lab_folder& lab, const builder& make) {
   return {};
 }
 
-/// Builds as official grading does, but without its sandbox, so that it refuses the same code with the same messages.
+/// Builds as official grading does, but without its sandbox. It rejects the same code with the same messages.
 box_builder builder_of(const lab_folder& lab, backend where, const builder& make) {
   return {recipe_of(lab, where, make), make.dir() / "official" / "objects", wall::none, true, {}};
 }
@@ -49,7 +49,7 @@ std::vector<backend> backends_of(const lab_folder& lab, const builder& make) {
   return cuda_obstacle(lab, make).empty() ? std::vector{backend::sim, backend::cuda} : std::vector{backend::sim};
 }
 
-/// What the counters saw, one entry per case that an item asked about.
+/// The counters, one entry for each case that an item asked about.
 std::vector<counted_case> counted_cases(const grading_session& session, const std::vector<lab::test_case>& cases) {
   std::vector<counted_case> result;
   subject* sim = session.subject_on(backend::sim);
@@ -60,7 +60,7 @@ std::vector<counted_case> counted_cases(const grading_session& session, const st
   return result;
 }
 
-/// The items of `like` that would have the same result for `who`, by id.
+/// The items of `like`, by id, that would have the same result for `who`.
 std::map<std::string, item_result> taken_over(const lab_folder& lab, const rubric& rules, const submission& who,
                                               const result& like, const submission& like_whose) {
   std::map<std::string, std::string> now, then;
@@ -88,7 +88,7 @@ std::map<std::string, item_result> taken_over(const lab_folder& lab, const rubri
 
 std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make) try {
   std::string parts = staff_fingerprint(lab);
-  for (const char* key : {"cpu", "cores", "compiler", "gpu", "driver"})  // not its clocks and temperature
+  for (const char* key : {"cpu", "cores", "compiler", "gpu", "driver"})  // but not its clock rates and temperature
     if (const auto found = this_machine().find(key); found != this_machine().end()) parts += found->second + "\n";
   for (const std::string& file : handin_in(lab.path))
     parts += fs::exists(who.file(file)) ? sha256(text_of(who.file(file))) : "none";
@@ -131,7 +131,7 @@ std::string handed_in(const submission& who, const rubric& rules) {
   return texts;
 }
 
-/// Reports name a student's files where they are edited. What others share with the solution is compiled once.
+/// Reports name a student's files where they are edited. Files shared with the solution are compiled once.
 std::map<std::string, hand_in> sources_of(const lab_folder& lab, const submission& who, const rubric& rules) {
   std::map<std::string, hand_in> sources;
   for (const std::string& name : rules.handin)
@@ -140,7 +140,7 @@ std::map<std::string, hand_in> sources_of(const lab_folder& lab, const submissio
   return sources;
 }
 
-/// The submission in its own runner, which tells where it crashes.
+/// The submission in its own runner, which reports where it crashes.
 std::unique_ptr<subject> started(const lab_folder& lab, const submission& who, const builder& make,
                                  const local_options& options, const rubric& rules, backend where, std::uint64_t seed) {
   limits allowed{where == backend::sim ? options.sim_limit : options.cuda_limit};
@@ -156,7 +156,7 @@ std::unique_ptr<subject> started(const lab_folder& lab, const submission& who, c
   return made;
 }
 
-/// Correctness once more, with another seed: an answer that is right for one seed only is wrong.
+/// Checks correctness with a second seed: an answer that is right for one seed only is wrong.
 void check_again(conductor& c, result& r, const lab_folder& lab, const submission& who, const builder& make,
                  const local_options& options) {
   c.progress("with a second seed");
@@ -168,21 +168,21 @@ void check_again(conductor& c, result& r, const lab_folder& lab, const submissio
   again.rules = &rules;
   for (const auto& s : c.session.subjects)
     again.subjects.push_back(started(lab, who, make, options, rules, s->backend(), seed));
-  for (std::size_t k = 0; k < rules.items.size(); ++k) {
-    if (rules.items[k].kind != item_kind::correctness) continue;
-    item_result got = assess(rules.items[k], again);
+  for (item_result& known : r.items) {
+    if (known.kind != item_kind::correctness) continue;
+    item_result got = assess(*rules.find(known.id), again);
     if (got.verdict == verdict::pass) continue;
     got.message = fmt::format(
         "correct for the usual sizes and inputs, but not for others: {} (reproduce: ./course lab {} --seed {})",
         got.message, lab.number, seed);
-    r.items[k] = std::move(got);
+    known = std::move(got);
   }
   c.progress_ends();
   c.add_advice(r);
   r.notes.push_back(fmt::format("correctness was also checked with a second seed, {}", seed));
 }
 
-/// The cases of kernels to draw, each once, in the rubric's order.
+/// The cases whose kernels are drawn, each once, in the rubric's order.
 std::vector<const lab::test_case*> cases_to_draw(const rubric& rules, const std::string& only) {
   std::vector<const lab::test_case*> found;
   for (const item& i : rules.items) {
@@ -196,9 +196,9 @@ std::vector<const lab::test_case*> cases_to_draw(const rubric& rules, const std:
 }  // namespace
 
 std::optional<result> known_result(const std::vector<result>& stored, const lab_folder& lab, const submission& who,
-                                   const builder& make) {
+                                   const std::string& fingerprint) {
   const result* found = result_of(stored, lab.name, who.id);
-  if (!found || found->graded_from.empty() || found->graded_from != fingerprint_of(lab, who, make)) return {};
+  if (!found || found->graded_from.empty() || found->graded_from != fingerprint) return {};
   const bool noisy = std::any_of(found->items.begin(), found->items.end(),
                                  [](const item_result& i) { return i.verdict == verdict::inconclusive; });
   return noisy ? std::nullopt : std::optional(*found);
@@ -247,7 +247,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
     fresh = fresh || found == known.end();
     all_right = all_right && got.verdict == verdict::pass;
   }
-  // Files are named from where the course lies, not from the root of this machine.
+  // Paths are relative to the course's root.
   const std::string here = lab.path.parent_path().parent_path().string() + "/";
   for (item_result& i : c.out.items) i.message = replaced(i.message, here, "");
   if (!known.empty())
@@ -258,7 +258,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
   c.out.counted = counted_cases(c.session, c.cases());
   result r = c.finish();
   options.on_result(r);
-  if (options.second_seed && options.items.empty() && fresh && all_right) check_again(c, r, lab, who, make, options);
+  if (options.second_seed && fresh && all_right) check_again(c, r, lab, who, make, options);
   return r;
 }
 
@@ -291,9 +291,9 @@ drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& ma
       drawn.messages.push_back(message);
   };
   say(built.message);
-  // A crash takes the recording with it, so it is made again without that function; so does a new process for a case
-  // that needs more memory than those before it, so it is made again with that much. After an error the device may
-  // refuse everything else, so what has one comes last.
+  // A crash loses the recording, so record again without that function. A case that needs more memory than those before
+  // it also needs a new process, with that much memory. After an error the device may reject everything else, so
+  // failing cases come last.
   std::set<const lab::test_case*> faulty;
   std::size_t memory = 0;
   for (bool again = !wanted.empty(); again;) {

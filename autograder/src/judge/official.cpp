@@ -36,11 +36,11 @@ std::string whose_findings(const grading_session& session) try {
   return {};
 }
 
-/// Oddities that a person should look at.
+/// Oddities that a person should check.
 std::vector<std::string> flags_of(const result& r, const rubric& rules) {
   std::vector<std::string> flags;
   constexpr double above_ceiling = 1.05;
-  const auto is_a_limit = [&](const item_result& of) {  // and not another way to do the same
+  const auto is_a_limit = [&](const item_result& of) {  // not another way to do the same work
     return std::any_of(rules.items.begin(), rules.items.end(),
                        [&](const item& i) { return i.id == of.id && i.ceiling->is_limit; });
   };
@@ -141,7 +141,7 @@ result grade_officially(const lab_folder& lab, const std::string& id, const fs::
     const bool beyond_this_machine = i->timed_on_gpu() && !options.device;
     item_result& got = beyond_this_machine ? c.out.items.emplace_back(assess(*i, session)) : c.assess_next(*i);
     if (!c.failure.empty() && in.refused.empty()) keep_predictions(*i, session, got);
-    // Noise is the machine's fault, and another try may tell; a ratio that cannot be needs a person.
+    // Noise is the machine's fault, so grade again; an impossible ratio needs a person.
     if (got.verdict == verdict::inconclusive && *got.figure <= i->most) c.out.outcome = outcome::infra_error;
     if (options.until_lost && got.points < i->points) break;
   }

@@ -1,4 +1,4 @@
-// Paired timing and the decision whether to believe it.
+// Paired timing, and the decision whether to believe it.
 #include "judge/paired.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ lab::interval share_of(double ratio, const lab::interval& ci95, double noise, co
 std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>& call,
                                     const std::function<sample()>& ceiling, const paired_options& options) {
   paired_run run;
-  constexpr int enough_to_decide = 6, enough_far_below = 3;  // of 6 pairs, the interval is from the least to the most
+  constexpr int enough_to_decide = 6, enough_far_below = 3;  // the interval of 6 pairs spans all of them
   constexpr double far_share = 0.125;
   double spent = 0, last_ceiling = 0, best_ratio = 0;
   for (int i = 0; i < options.pairs && (i < options.least_pairs || spent < options.budget_seconds);) {
@@ -43,7 +43,7 @@ std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>
     if (!own) return {};
     if (!ceiling_first) beside = ceiling();
     spent += own->seconds + beside.seconds;
-    // Other work on the machine does not make a call look so slow; its own threads do, if they spin.
+    // Other work on the machine cannot make a call look this slow; its own spinning threads can.
     const bool far_below = beside.seconds < far_share * options.hopeless_ratio * own->seconds;
     if ((own->disturbed || beside.disturbed) && !far_below && run.disturbed < options.most_disturbed) {
       ++run.disturbed;

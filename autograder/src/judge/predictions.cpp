@@ -1,4 +1,4 @@
-// Compares predictions, the locked ones and the current ones, with what a correct solution does.
+// Compares predictions, locked and current, with what a correct solution does.
 #include "judge/predictions.hpp"
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 namespace grading {
 namespace {
 
-/// The number at "a.b.c"; none if it is missing, no number, nan or infinite: results, which are JSON, have no such
-/// number, and a set that they lose is never locked.
+/// The number at "a.b.c"; none if it is missing, not a number, nan or infinite. Results are JSON, which cannot store
+/// nan or infinity, so a set with one would never be locked.
 std::optional<double> number_at(const toml::table& answers, const std::string& key) {
   const toml::node* node = &answers;
   for (std::size_t from = 0; node;) {
@@ -44,7 +44,7 @@ std::optional<double> value_in(const prediction_set& all, const std::string& key
 /// "a, b, c and 3 more"
 std::string listed(const std::vector<std::string>& names) { return shortened_list(names, 3, ", ", " "); }
 
-/// What the counters say of the student's own code; on the simulated device it decides whether that code is right.
+/// What the counters say about the student's own code. The simulated device decides whether that code is right.
 bool look(const prediction& p, grading_session& session, prediction_result& out) {
   bool right = false;
   for (const auto& s : session.subjects) {
@@ -156,10 +156,6 @@ void assess_predictions(const item& what, grading_session& session, item_result&
   out.backends = {backend::sim};
   out.what = "first try";
   out.threshold = static_cast<double>(what.predict.size());
-  if (!session.subject_on(backend::sim)) {
-    out.message = session.without_sim;
-    return;
-  }
   prediction_set now;
   try {
     now = read_predictions(session.predictions, *session.rules);
@@ -168,7 +164,7 @@ void assess_predictions(const item& what, grading_session& session, item_result&
     out.message = error.what();
     return;
   }
-  // Rubrics change: what was locked before a key was added stays, but says nothing of that key.
+  // Rubrics change: a set that was locked before a key was added stays locked, and does not answer that key.
   const prediction_set first_set = both(session.locked.values, now);
   if (!is_complete(first_set, *session.rules, what.sitting)) {
     std::vector<std::string> missing;

@@ -1,4 +1,4 @@
-// One call of a student function and everything that can be seen of it from outside.
+// One call of a student function, and everything that can be observed from outside.
 #include "judge/subject.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <functional>
 
-#include "lab/device_metrics.hpp"
+#include "sim/counters.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::byte poison_byte{0xFF};  // reads as NaN
 
-/// What fills the memory behind a buffer, which begins at a page: signalling NaNs of its type, which even adding 0
-/// changes.
+/// Fills the memory after a buffer, from a page's begin on: signalling NaNs of its type, which change even if 0 is
+/// added.
 std::array<std::byte, 8> canary_of(lab::dtype type) {
   return std::bit_cast<std::array<std::byte, 8>>(type == lab::dtype::f64 ? std::uint64_t{0xFFF4'C5C5'C5C5'C5C5}
                                                                          : std::uint64_t{0xFFA5'FFA5'FFA5'FFA5});
@@ -27,7 +27,7 @@ std::array<std::byte, 8> canary_of(lab::dtype type) {
 
 bool is_poison(std::byte b) { return b == poison_byte; }
 
-// Buffers of GPU cases have gigabytes: fill them on all cores.
+// Buffers of GPU cases take gigabytes: fill them on all cores.
 void copy(std::span<const std::byte> from, std::span<std::byte> to) {
   lab::in_parallel(from.size(), [&](std::size_t first, std::size_t last) {
     std::memcpy(to.data() + first, from.data() + first, last - first);
@@ -48,7 +48,7 @@ bool equal(std::span<const std::byte> one, std::span<const std::byte> other) {
   return same;
 }
 
-/// Calls visit(guard zone, what it should hold, name of the buffer before it) for each gap between the buffers.
+/// Calls visit(guard zone, expected contents, name of the buffer before it) for each gap between the buffers.
 void for_each_guard(
     const prepared_case& ready, std::span<std::byte> memory,
     const std::function<void(std::span<std::byte>, std::span<const std::byte>, const std::string&)>& visit) {
@@ -74,7 +74,7 @@ void for_each_guard(
   visit_up_to(ready.where.bytes, "after " + before);
 }
 
-/// The factors as tensor cores read them, see sim::misread_factors.
+/// The factors as tensor cores read them; see sim::misread_factors.
 std::vector<lab::buffer> as_misread(std::vector<lab::buffer> inputs, unsigned mask) {
   for (lab::buffer& input : inputs)
     if (input.spec().type == lab::dtype::bf16)
@@ -83,7 +83,7 @@ std::vector<lab::buffer> as_misread(std::vector<lab::buffer> inputs, unsigned ma
   return inputs;
 }
 
-/// A few numbers that a host case computes can be asked for like counters: "output[0]", "output[1]", ...
+/// A few numbers that a host case computes can be read like counters: "output[0]", "output[1]", ...
 void add_figures(const lab::buffer& output, std::map<std::string, double>& metrics) {
   constexpr std::int64_t most = 64;
   if (output.spec().type != lab::dtype::f64 || output.spec().size > most) return;
@@ -91,7 +91,7 @@ void add_figures(const lab::buffer& output, std::map<std::string, double>& metri
   for (std::size_t i = 0; i < values.size(); ++i) metrics[fmt::format("output[{}]", i)] = values[i];
 }
 
-/// A submission's own messages go into grade book and reports, so their length is limited.
+/// A submission's messages end up in grade book and reports, so their length is limited.
 std::string shortened(std::string text) {
   constexpr std::size_t most = 2000;
   if (text.size() <= most) return text;
@@ -100,8 +100,8 @@ std::string shortened(std::string text) {
   return text + fmt::format(" [{} more bytes were discarded]", all - most);
 }
 
-/// The first of those that differ only in how often: several instructions of a line, or launches of a kernel, may do
-/// it.
+/// Keeps the first of several findings that differ only in their counts: several instructions of a line, or launches of
+/// a kernel, may cause the same one.
 std::vector<std::string> without_repetitions(const std::vector<std::string>& reports) {
   const auto what = [](std::string_view report) {
     const std::size_t count = report.rfind(" (");
@@ -183,23 +183,23 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
     got.what = named(std::move(got.what), ready);
     falls& so_far = fallen_[what.entry];
     ++so_far.count;
-    so_far.later = {v, fmt::format("not run, because {} already failed: {}", what.id, got.what), {}};
-    return {v, fmt::format("{}: {}", what.id, got.what), {}};
+    so_far.later = {v, fmt::format("not run, because {} already failed: {}", what.id, got.what)};
+    return {v, fmt::format("{}: {}", what.id, got.what)};
   }
   trial result;
   result.seconds = got.seconds;
   result.waited = got.waited;
   result.memory = got.memory;
   result.response = std::move(got.response);
-  if (what.where == lab::part::host) result.response.metrics.clear();  // they are the judge's to fill in
+  if (what.where == lab::part::host) result.response.metrics.clear();  // only the judge fills these in
   if (got.counted) {
     double all = 0;
-    // A system call that an item asks about and that was not made counts 0.
+    // A system call that an item asks about but that was never made counts as 0.
     for (const std::string& name : ready.request.metrics)
-      if (name.starts_with(lab::calls_of)) result.response.metrics[name] = 0;
-    for (const auto& [name, count] : got.calls) result.response.metrics[lab::calls_of + name] = count, all += count;
-    result.response.metrics[lab::all_calls] = all;
-    result.response.metrics[lab::page_faults] = got.faults;
+      if (name.starts_with(calls_of)) result.response.metrics[name] = 0;
+    for (const auto& [name, count] : got.calls) result.response.metrics[calls_of + name] = count, all += count;
+    result.response.metrics[all_calls] = all;
+    result.response.metrics[page_faults] = got.faults;
   } else if (what.counts_calls) {
     result.response.notes.emplace_back(
         "system calls are not counted here: ./course lab counts them, with Linux 5.5 or later");
@@ -242,7 +242,7 @@ void subject::check(prepared_case& ready, trial& t) {
     outputs.emplace_back(ready.request.output_specs[i]);
     copy(ready.request.outputs[i], outputs[i].bytes());
   }
-  const std::size_t results = outputs.size() - (ready.oracle && !outputs.empty() ? 1 : 0);  // the last is for questions
+  const std::size_t results = outputs.size() - (ready.oracle && !outputs.empty() ? 1 : 0);  // the last is the oracle's
   if (ready.oracle) outputs.push_back(ready.oracle->account());
   if (ready.what->where == lab::part::host && !outputs.empty()) add_figures(outputs.front(), t.response.metrics);
   const unsigned mask = ready.request.misread;
@@ -254,7 +254,7 @@ void subject::check(prepared_case& ready, trial& t) {
     wrong(fmt::format("took {} MiB of memory in addition to its arguments; the limit is {} MiB", megabytes(t.memory),
                       megabytes(ready.what->memory)));
   if (why.empty()) return;
-  // One of several outputs may be scratch memory, so an untouched output is only mentioned.
+  // One of several outputs may be scratch memory, so an untouched output gets only a note.
   std::string untouched;
   bool first_untouched = false;
   for (std::size_t i = 0; i < results; ++i)
@@ -274,7 +274,7 @@ trial subject::attempt(const lab::test_case& what, lab::action action, const std
   prepared_case ready = prepare(what);
   ready.request.misread = misread;
   if (misread != 0) {
-    // The first may be scaled before it is multiplied, as queries are, and nothing could say how it is read then.
+    // The first factor may be scaled before the product, as queries are; then nobody can predict how it is misread.
     for (lab::bfloat16& x : ready.before.front().as<lab::bfloat16>()) x.bits &= 0x7FFF;
     load(ready);
   }
@@ -283,7 +283,7 @@ trial subject::attempt(const lab::test_case& what, lab::action action, const std
   ready.request.pairs = pairs;
   ready.request.ceiling = ceiling;
   if (action == lab::action::time) ready.request.copy_bytes = what.work.bytes / 2;  // read once and written once
-  constexpr std::size_t most_to_repeat = 256 << 10;  // bytes: what large calls leave, small ones leave, too
+  constexpr std::size_t most_to_repeat = 256 << 10;  // bytes: small calls leave behind the same leftovers as large ones
   ready.request.again = what.where == lab::part::host && !what.counts_calls && what.threads == 1 && what.memory == 0 &&
                         !what.oracle && ready.where.bytes <= most_to_repeat;
   trial result = call(ready);
@@ -297,9 +297,9 @@ trial subject::run(const lab::test_case& what) { return attempt(what, lab::actio
 
 const trial& subject::count(const lab::test_case& what, const std::set<std::string>& metrics) {
   if (const auto known = counted_.find(what.id); known != counted_.end()) return known->second;
-  // What an item about tensor cores counts has to come from them. So they misread some factors, and a result that is
-  // right all the same does not. One that is neither right nor theirs may have scaled what it gave them.
-  const bool on_tensor_cores = backend_ == backend::sim && metrics.contains(lab::tensor_operations);
+  // If an item counts tensor cores, its result must come from them. So they misread some factors, and a result that
+  // stays right did not use them. A result that is neither right nor the misread one may have scaled its factors.
+  const bool on_tensor_cores = backend_ == backend::sim && metrics.contains(sim::tensor_operations);
   const auto misread =
       on_tensor_cores ? static_cast<unsigned>(1 + lab::derived_seed(seed_, "misread/" + what.id, 0) % 127) : 0;
   trial result = attempt(what, lab::action::profile, metrics, 0, "copy", misread);

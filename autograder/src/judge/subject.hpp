@@ -1,4 +1,4 @@
-// A submission on one backend, as an experimenter sees it: prepare a case, call, look at what it did to its buffers.
+// A submission on one backend, as an experimenter sees it: prepare a case, call it, inspect its buffers.
 #pragma once
 
 #include <functional>
@@ -21,9 +21,9 @@ struct trial {
   grading::verdict verdict = verdict::pass;  ///< pass, wrong, crash, timeout or build_error
   std::string message;                       ///< "" for pass
   bool for_show = false;                     ///< its results do not come from the tensor cores that it keeps busy
-  lab::response response;
-  double seconds = 0, waited = 0;  ///< of the call, see answer
-  std::size_t memory = 0;          ///< that it took, if the case limits it
+  lab::response response{};
+  double seconds = 0, waited = 0;  ///< of the call; see answer
+  std::size_t memory = 0;          ///< taken by the call, if the case limits it
   std::size_t bytes = 0;           ///< of the case's buffers; 0 if it was not called
   bool ok() const { return verdict == verdict::pass; }
 };
@@ -39,39 +39,39 @@ struct prepared_case {
 
 class subject {
  public:
-  /// `seed` decides all inputs.
+  /// `seed` determines all inputs.
   subject(grading::backend where, std::unique_ptr<executor> runs, std::uint64_t seed);
 
   grading::backend backend() const { return backend_; }
   std::string output() { return runs_->output(); }
   executor& runs() { return *runs_; }
 
-  /// What messages call the buffers; their numbers if this does not say.
+  /// Names of the buffers in messages; without them, their numbers.
   void use_names(const contract& names) { names_ = names; }
-  /// Why a part of what was handed in was not built, in words for the student; "" if all was.
+  /// Why part of the submission was not built, in words for the student; "" if all was built.
   std::string left_out;
 
-  /// Asked after a crash for what else can be found out, by making the same call again in a separate executor.
+  /// Called after a crash to find out more, by repeating the call in a separate executor.
   std::function<std::string(const std::function<void(executor&)>& call_again)> on_crash;
 
-  /// Calls the case once and checks everything.
+  /// Calls the case once and checks the result.
   trial run(const lab::test_case& what);
 
-  /// The same, counting. A case is counted once, however many items ask; `metrics` are the Nsight Compute names that
-  /// any of them wants.
+  /// The same, with counters. A case is counted once, however many items ask; `metrics` are the Nsight Compute names
+  /// that any of them needs.
   const trial& count(const lab::test_case& what, const std::set<std::string>& metrics);
 
-  /// What count() found out about the case; null if it was not called.
+  /// The result of count() for the case; null if it was not called.
   const trial* counted(const lab::test_case& what) const;
 
   /// Pairs of call and copy, timed by the device's events. Checks the output of the last call.
   trial time(const lab::test_case& what, int pairs, const std::string& ceiling);
 
-  // The steps of run(), for callers that call a case many times. Several may be prepared; the memory is that of the
-  // last one loaded. Each time a case is prepared it has other numbers.
+  // The steps of run(), for callers that repeat a case. Several cases may be prepared; memory holds the one that was
+  // loaded last. Each preparation draws new numbers.
   prepared_case prepare(const lab::test_case& what);
-  void load(prepared_case& ready);  ///< inputs in place, outputs poisoned, guard zones as they must stay
-  /// Only crash, timeout and error are looked at. `settle` as in executor::run.
+  void load(prepared_case& ready);  ///< sets inputs, poisons outputs and guard zones
+  /// Checks only for crash, timeout and error. `settle` as in executor::run.
   trial call(prepared_case& ready, const std::function<void()>& settle = {});
   void check(prepared_case& ready, trial&);  ///< guard zones, inputs, outputs
 
@@ -79,8 +79,8 @@ class subject {
   trial attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs = 0,
                 const std::string& ceiling = "copy", unsigned misread = 0);
 
-  /// Null while this case may be called. An entry is not called again after it crashed or hung; one that works with an
-  /// oracle meets another in each case, so only after a few of them.
+  /// Null while this case may be called. An entry that crashed or hung is not called again; an entry with an oracle
+  /// meets a different one in each case, so it may fail a few times first.
   const trial* given_up(const lab::test_case& what) const;
   void load(prepared_case& ready, executor& into);
   std::string named(std::string message, const prepared_case& ready) const;
@@ -92,7 +92,7 @@ class subject {
   std::map<std::string, std::uint64_t> prepared_;  ///< how often, by case
   struct falls {
     int count = 0;
-    trial later;  ///< of the calls that are no longer made
+    trial later;  ///< the result of calls that are no longer made
   };
   std::map<std::string, falls> fallen_;  ///< entries that crashed or hung
   std::map<std::string, trial> counted_;

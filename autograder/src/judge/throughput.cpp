@@ -1,6 +1,6 @@
-// Throughput: how close a call comes to a ceiling measured alongside it. The host's ceiling is reading the same memory,
-// a triad, chains of multiply-adds or Eigen's product, the device's a copy of as many bytes or cuBLAS's product;
-// correctness of the same case decides whether it counts.
+// Throughput: how close a call comes to a ceiling measured alongside it. On the host the ceiling is reading the same
+// memory, a triad, chains of multiply-adds or Eigen's product; on the device it is a copy of as many bytes or cuBLAS's
+// product. The result counts only if the same case is correct.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void refuse(const trial& t, item_result& out) {
   out.points = 0;
 }
 
-/// A sample that is without a core for more than this share of its time is disturbed.
+/// A sample is disturbed if it lacks a core for more than this share of its time.
 constexpr double most_waited = 0.02;
 
 sample sample_of(double seconds, double waited) { return {seconds, waited > most_waited * seconds}; }
@@ -33,10 +33,10 @@ void read_inputs(const lab::request& of) {
   for (const auto& input : of.inputs) sink = sink + lab::read_all(input);
 }
 
-/// What `name` asks of the staff's runner, alongside a call of the case. The host's ceilings and cuBLAS's product take
-/// what the case takes; "read" takes its inputs, "copy" as many bytes as the case must move, read once and written
-/// once; "cublas_aligned" has m, n and k rounded up to multiples of 8, so that each row starts at a multiple of 16
-/// bytes.
+/// The ceiling that the staff's runner measures for `name`, alongside a call of the case. The host's ceilings and
+/// cuBLAS's product take the case's arguments; "read" takes its inputs, "copy" as many bytes as the case must move,
+/// read once and written once; "cublas_aligned" rounds m, n and k up to multiples of 8, so that each row begins at a
+/// multiple of 16 bytes.
 lab::request asked(const std::string& name, const prepared_case& ready) {
   lab::request ask;
   ask.entry = name;
@@ -64,13 +64,13 @@ lab::request asked(const std::string& name, const prepared_case& ready) {
   return ask;
 }
 
-/// The bytes of `from` again and again.
+/// The bytes of `from`, repeated.
 void fill(std::span<std::byte> to, std::span<const std::byte> from) {
   for (std::size_t at = 0; !from.empty() && at < to.size(); at += from.size())
     std::copy_n(from.begin(), std::min(from.size(), to.size() - at), to.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-/// A ceiling on the case's own inputs, in the staff's own runner: whatever a call has to suffer, its ceiling has too.
+/// A ceiling on the case's own inputs, in the staff's own runner: it suffers from everything that slows a call.
 class ceiling_call {
  public:
   ceiling_call(std::string name, executor* staff) : name_(std::move(name)), staff_(staff) {}
@@ -98,7 +98,7 @@ class ceiling_call {
  private:
   static constexpr std::size_t alignment = 256;
 
-  /// Without a staff runner: in this process, as the submission is too.
+  /// Without a staff runner: in this process, like the submission.
   sample here(const lab::request& ask) const {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
@@ -115,9 +115,9 @@ class ceiling_call {
   bool loaded_ = false;
 };
 
-/// Times the case against its ceiling: new inputs, poisoned outputs and a full check for every call, so that
-/// nothing can be left over, remembered or skipped. On a GPU, what the handshake costs is taken off both. No value
-/// if a call fails; `failure` then says why.
+/// Times the case against its ceiling. Every call gets new inputs, poisoned outputs and a full check, so that nothing
+/// can be left over, remembered or skipped. On a GPU, the cost of the handshake is subtracted from both. No value if a
+/// call fails; `failure` then says why.
 std::optional<paired_result> by_the_judge(const item& what, subject& s, executor* staff, int pairs, trial& failure,
                                           lab::work& ceiling_work) {
   const lab::test_case& c = *what.cases.front();
@@ -134,13 +134,13 @@ std::optional<paired_result> by_the_judge(const item& what, subject& s, executor
   };
   const auto call = [&]() -> std::optional<sample> {
     ready = s.prepare(c);
-    // The caches hold what was just written; reading everything once writes it back.
+    // The caches hold dirty lines; reading everything once writes them back.
     failure = s.call(*ready, [&] { read_inputs(ready->request); });
     s.check(*ready, failure);
     return failure.ok() ? std::optional(less_handshake(sample_of(failure.seconds, failure.waited))) : std::nullopt;
   };
   const auto ceiling = [&] { return less_handshake(measured(*ready)); };
-  if (!call()) return {};  // warms up, too
+  if (!call()) return {};  // also warms up
   ceiling();
   if (what.ceiling->moves == lab::ceiling::work::input_bytes) {
     ceiling_work.bytes = 0;
@@ -197,7 +197,7 @@ void assess_throughput(const item& what, grading_session& session, item_result& 
                : session.on_gpu ? session.on_gpu.get()
                                 : session.subject_on(backend::cuda);
   if (!s) {
-    out.message = host ? session.without_sim : session.without_cuda;
+    out.message = session.without_cuda;
     return;
   }
   if (host && !can_limit_system_calls()) {

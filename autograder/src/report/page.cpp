@@ -41,7 +41,9 @@ std::string page(const std::string& name, const nlohmann::ordered_json& values) 
   mustache::mustache form(found->second);
   form.set_custom_escape(escaped);
   mustache::data data = data_of(values);
-  data.set("style", mustache::partial([] { return templates.at("style.css"); }));
+  data.set("head", mustache::partial([] {
+             return templates.at("head.html") + "<style>\n" + templates.at("style.css") + "</style>\n";
+           }));
   std::string text = form.render(data);
   if (!form.is_valid()) throw std::logic_error(name + ": " + form.error_message());
   return text;

@@ -226,7 +226,7 @@ bool check_course(const settings& s, const std::vector<std::string>& numbers, bo
       keep_current(s, write, handout, with_grading_table(text_of(handout), rules),
                    "the grading table does not match the rubric");
       keep_current(s, write, handout, with_tests(text_of(handout), rules),
-                   "the points of ctest do not match the rubric");
+                   "the points that need a GPU do not match the rubric");
       keep_current(s, write, handout, with_handin_list(text_of(handout), rules.handin),
                    "the list of hand-in files does not match handin/");
       check_lab(lab, rules, all);

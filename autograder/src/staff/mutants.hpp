@@ -17,11 +17,11 @@ namespace grading {
 struct mutant {
   std::string file;
   std::size_t at = 0, length = 0;
-  std::string text;       ///< replaces the original text
-  int line = 0;           ///< in the file, from 1
-  std::string line_text;  ///< trimmed
-  std::string what;       ///< "'<' -> '<='", "statement dropped"
-  bool lazy = false;      ///< not a slip: right for most inputs, like the code of a student who tries only a few
+  std::string text{};       ///< replaces the original text
+  int line = 0;             ///< in the file, from 1
+  std::string line_text{};  ///< trimmed
+  std::string what{};       ///< "'<' -> '<='", "statement dropped"
+  bool lazy = false;        ///< not a slip: right for most inputs, like the code of a student who tries only a few
 };
 
 /// Its name in mutants.toml: file, change and line; mutants of equal lines may share it.

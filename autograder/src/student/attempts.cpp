@@ -57,7 +57,7 @@ std::string change(const std::vector<const attempt*>& tries, const std::string& 
   return from == to ? fmt::format("{} {}", to, what) : fmt::format("{} to {} {}", from, to, what);
 }
 
-/// "3 WRONG, then 5 PASS": what the row of squares shows, in words.
+/// "3 WRONG, then 5 PASS": describes the row of squares.
 std::string in_words(const std::vector<const attempt*>& tries, const std::string& id) {
   std::string words, before;
   int same = 0;
@@ -78,7 +78,7 @@ std::string in_words(const std::vector<const attempt*>& tries, const std::string
   return words;
 }
 
-/// Points over attempts, as steps; the scale ends at what could be earned.
+/// Points over attempts, as steps; the scale ends at the lab's available points.
 std::string curve_of(const std::vector<const attempt*>& tries) {
   constexpr double width = 640, height = 120, left = 42, top = 14, bottom = 20;
   double most = 1;
@@ -138,7 +138,7 @@ json lab_of(const std::vector<const attempt*>& tries, const result* latest) {
   const std::size_t left_out = tries.size() - std::min(tries.size(), most_squares);
   lab["left_out"] = left_out > 0 ? fmt::format("the squares show the last {}", most_squares) : "";
   lab["items"] = json::array();
-  const attempt* built = nullptr;  // the last one
+  const attempt* built = nullptr;  // the last one that was built
   for (const attempt* a : tries)
     if (!a->items.empty()) built = a;
   for (std::size_t n = 0; built && n < built->items.size(); ++n) {
@@ -189,7 +189,7 @@ void keep_attempt(const std::filesystem::path& file, const attempt& a) {
   }
   const json line{{"lab", a.lab},       {"lab_title", a.lab_title}, {"date", a.date},
                   {"points", a.points}, {"out_of", a.out_of},       {"items", items}};
-  // One write, so that a watch and a grading at the same time do not mix their lines.
+  // One write, so that lines of a watch and of a simultaneous grading do not mix.
   const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   const int to = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   const bool written = to >= 0 && write(to, text.data(), text.size()) == static_cast<ssize_t>(text.size());

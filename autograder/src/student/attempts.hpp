@@ -1,5 +1,5 @@
-// Every grading of a student's own files, a line each in attempts.jsonl next to progress.toml, and the page that shows
-// how they went. Nothing of it leaves the machine.
+// Every grading of a student's own files, one line each in attempts.jsonl next to progress.toml, and a page that shows
+// them over time. Nothing leaves the machine.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ struct attempted_item {
   grading::verdict verdict = verdict::not_assessed;
   double points = 0, max_points = 0;
   std::optional<double> figure;
-  std::string what;  ///< that the figure counts
+  std::string what;  ///< what the figure measures
 };
 
 struct attempt {
@@ -28,21 +28,21 @@ struct attempt {
 
 attempt attempt_of(const result& r);
 
-/// Adds a line. Throws std::runtime_error if that cannot be written.
+/// Adds a line. Throws std::runtime_error if it cannot be written.
 void keep_attempt(const std::filesystem::path& file, const attempt& a);
 
-/// Enters a grading of the student's own files in both files. Whether the lab is passed for the first time ever.
+/// Records a grading of the student's own files in both files. Returns whether the lab is passed for the first time.
 bool enter_grading(const std::filesystem::path& progress_file, const std::filesystem::path& attempts_file,
                    const result& r);
 
 struct attempts {
-  std::vector<attempt> all;  ///< in the order of the file
-  int unreadable = 0;        ///< lines that are not attempts, such as one that a full disk cut off
+  std::vector<attempt> all;  ///< in file order
+  int unreadable = 0;        ///< lines that are not attempts, such as a line cut off by a full disk
 };
 attempts read_attempts(const std::filesystem::path& file);
 
-/// One page: for each lab the points over time, the progress of each item, its first and last figure, and the
-/// predictions, first and now, of the latest result.
+/// One page: for each lab the points over time, the progress of each item, its first and latest figure, and the
+/// predictions, first and current, of the latest result.
 std::string attempts_page(const attempts& made, const std::vector<result>& latest);
 
 }  // namespace grading

@@ -1,4 +1,4 @@
-// The commands of students: grade your own files, now or on every save; hints, progress, a fresh start.
+// The commands for students: grade your own files, now or on every save; hints, progress, a fresh start.
 #include "student/commands.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Enters the student's own result into progress and attempts; a failure to write is reported, but loses no result.
+/// Records the student's own result in progress and attempts; a failure to write is reported, but loses no result.
 void enter_progress(const settings& s, const result& r) {
   if (r.submission != "student") return;
   try {
@@ -37,7 +37,7 @@ void enter_progress(const settings& s, const result& r) {
   }
 }
 
-/// Prints how the submission differs from its base.
+/// Prints the difference between the submission and its base.
 int show_difference(const lab_folder& lab, const submission& who, const std::vector<submission>& all) {
   if (who.patch.empty())
     throw input_error(fmt::format("--show is for right and wrong submissions, which have a base; {} has none", who.id));
@@ -82,7 +82,7 @@ int grade_lab(const settings& s, const std::string& number, const std::string& i
   if (std::string changed = changed_items(first, r, style); r.score() < first.score())
     fmt::print("\nwith a second seed:\n{}{}", changed, after_items(r, style));
   if (who.id == "student") fmt::print("{}", wrapped(after_the_lock(r, lab.path), 0, style.width));
-  std::fflush(stdout);  // the verdicts before what takes a moment
+  std::fflush(stdout);  // print the verdicts before slower work
   s.store().merge({r});
   enter_progress(s, r);
   draw_for_report(r, lab, who, make, options, s.report_folder());
@@ -90,7 +90,37 @@ int grade_lab(const settings& s, const std::string& number, const std::string& i
   return r.score() >= r.out_of() - 1e-6 ? all_well : not_full_marks;
 }
 
-/// The item with this id, among those of a result or of a rubric. Throws input_error, with all ids, if there is none.
+/// The line of the rubric that asks for the item, where an editor shows its verdict.
+std::string place_of(const lab_folder& lab, const std::string& id) {
+  const fs::path rubric = lab.judge() / "rubric.toml";
+  const std::string text = text_of(rubric);
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.find(fmt::format("\nid = \"{}\"\n", id)) + 1);
+  return fmt::format("{}:{}", rubric.string(), 1 + std::count(text.begin(), end, '\n'));
+}
+
+/// One item of your own files, as ctest runs it: graded like all of them, but the result is not kept.
+int grade_item(const settings& s, const std::string& number, const std::string& id) {
+  const lab_folder lab = find_lab(s.source, number);
+  const submission who = student_of(lab);
+  builder make(s.build);
+  make.quiet = true;
+  build_staff(lab, make);
+  local_options options = s.local();
+  options.locked = locked_for(s.progress_file(), lab, who);
+  options.second_seed = true;
+  options.items = {id};
+  const result r = grade_locally(lab, who, make, options);
+  options.progress("");
+  const item_result& got = r.items.front();
+  if (!is_assessed(got.verdict)) fmt::print("SKIPPED: ");
+  const bool full = !is_assessed(got.verdict) || got.points >= got.max_points - 1e-6;
+  if (!full) fmt::print("{}: ", place_of(lab, id));
+  fmt::print("{}", one_item(got, style_of_stdout()));
+  if (!full && !got.hint.empty()) fmt::print("{}", wrapped("hint: " + got.hint.front(), 4, style_of_stdout().width));
+  return full ? all_well : not_full_marks;
+}
+
+/// The item with this id in a result or a rubric. If there is none, throws input_error with all ids.
 template <class Items>
 const auto* item_named(const std::string& id, const Items& items, const lab_folder& lab) {
   std::string ids;
@@ -101,7 +131,7 @@ const auto* item_named(const std::string& id, const Items& items, const lab_fold
   throw input_error(fmt::format("lab {} has no item {}; there are: {}", lab.number, id, ids));
 }
 
-/// The warp view of your own files, or of one item of theirs, as the report's tab shows it.
+/// The warp view of your own files, or of one item, as the report's tab shows it.
 int see(const settings& s, const std::string& number, const std::string& item) {
   const lab_folder lab = find_lab(s.source, number);
   const submission who = student_of(lab);
@@ -149,11 +179,11 @@ int watch_lab(const settings& s, const std::string& number) {
              fs::relative(lab.handin(), s.source).string());
   std::fflush(stdout);
   watch_settings w{s.source, s.progress_file(), s.attempts_file(), s.store(), s.local(), {}};
-  w.first = known_result(s.store().load(), lab, student_of(lab), make);
+  w.first = known_result(s.store().load(), lab, student_of(lab), fingerprint_of(lab, student_of(lab), make));
   return watch(lab, make, std::move(w)) ? all_well : not_full_marks;
 }
 
-/// The last grading of the student's own files.
+/// The latest grading of the student's own files.
 result last_of_student(const settings& s, const lab_folder& lab) {
   const std::vector<result> all = s.store().load();
   if (const result* r = result_of(all, lab.name, "student")) return *r;
@@ -199,7 +229,7 @@ int history(const settings& s) {
 int next(const settings& s) {
   const progress all = read_progress(s.progress_file());
   const lab_title* first_untouched = nullptr;
-  const lab_title* latest = nullptr;  // of those that were begun and are not passed
+  const lab_title* latest = nullptr;  // the latest lab that is begun but not passed
   const std::vector<lab_title> labs = titles(s);
   for (const lab_title& lab : labs) {
     const auto found = all.find(lab.name);
@@ -228,7 +258,7 @@ int next(const settings& s) {
 
 int reset(const settings& s, const std::string& number) {
   const lab_folder lab = find_lab(s.source, number);
-  // ./course keeps the commit that the student began with in refs/course/start; without git, the files in an archive.
+  // ./course keeps the student's first commit in refs/course/start; without git, the original files in an archive.
   const std::string git = "git -C " + shell_word(s.source.string());
   const fs::path packed = s.source / "backups" / "start.tar.gz";
   std::istringstream files(
@@ -267,17 +297,20 @@ void add_student_commands(command_line& line) {
   const settings& s = line.common;
   {
     struct options {
-      std::string lab, submission = "student";
+      std::string lab, item, submission = "student";
       bool show = false;
     };
     const auto o = std::make_shared<options>();
-    CLI::App& lab =
-        line.add("lab", "build and grade one submission of a lab, by default your own files in labs/NN_*/handin",
-                 [o, &s] { return grade_lab(s, o->lab, o->submission, o->show); });
+    CLI::App& lab = line.add(
+        "lab", "build and grade one submission of a lab, by default your own files in labs/NN_*/handin", [o, &s] {
+          return o->item.empty() ? grade_lab(s, o->lab, o->submission, o->show) : grade_item(s, o->lab, o->item);
+        });
     lab.footer("Shows verdicts, figures and hints. The exit code is 0 for full marks.");
     add_lab(lab, o->lab);
+    CLI::Option* item = lab.add_option("item", o->item, "only this item of your own files; its result is not kept");
     lab.add_option("--submission", o->submission, "student, solution, right-<how> or wrong-<why>")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->excludes(item);
     lab.add_flag("--show", o->show,
                  "print how a submission differs from its base (for a wrong one: its mistake); do not grade");
   }

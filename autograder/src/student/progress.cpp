@@ -1,4 +1,4 @@
-// The progress file, what is next, and hints one at a time.
+// The progress file, the next item, and hints one at a time.
 #include "student/progress.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* does_not_build = "fix the build";
-constexpr int known_format = 1;  // files without a number are of format 1, too
+constexpr int known_format = 1;  // files without a number have format 1
 
 }  // namespace
 
@@ -82,14 +82,14 @@ void write_progress(const fs::path& file, const progress& all) {
 
 namespace {
 
-/// Each cause as soon as it is named, unlike predictions. Whether there was a new one.
+/// Locks each cause as soon as it is named, unlike predictions. Returns whether any cause is new.
 bool lock_causes(locked_predictions& locked, const rubric& rules, const fs::path& findings) {
   if (rules.causes.empty() || !fs::exists(findings)) return false;
   const std::size_t before = locked.values.size();
   try {
     for (const auto& [program, cause] : causes_in(text_of(findings), rules))
       if (cause >= 0) locked.values.try_emplace(cause_key(program), cause);
-  } catch (const input_error&) {  // the item's own verdict says what is wrong with the file
+  } catch (const input_error&) {  // the item's own verdict reports the error in the file
   }
   if (locked.values.size() == before) return false;
   if (locked.date.empty()) locked.date = now_rfc3339();
@@ -106,9 +106,9 @@ locked_predictions lock_predictions(const fs::path& progress_file, const std::st
   prediction_set now;
   try {
     now = read_predictions(predictions, rules);
-  } catch (const input_error&) {  // the item's own verdict says what is wrong with the file
+  } catch (const input_error&) {  // the item's own verdict reports the error in the file
   }
-  // A later sitting, or an update, asks for more: what was locked stays, and what is new is locked with it.
+  // A later sitting, or an update, adds keys: locked answers stay, and new ones are locked with them.
   now = both(locked.values, complete_sittings(both(locked.values, now), rules));
   if (now == locked.values) return locked;
   locked = {locked.date.empty() ? now_rfc3339() : locked.date, now};
@@ -129,7 +129,7 @@ bool passed(const result& r) { return r.outcome == outcome::graded && r.out_of()
 void note(lab_progress& p, const result& r) {
   ++p.graded;
   p.last = r.date;
-  if (r.outcome == outcome::build_failed) {  // the points of the last grading stand
+  if (r.outcome == outcome::build_failed) {  // keep the points of the last grading
     p.next = does_not_build;
     return;
   }
@@ -152,7 +152,7 @@ const item_result* next_item(const result& r) {
         std::find_if(r.items.begin(), r.items.end(), [&](const item_result& i) { return is_open(i) && which(i); });
     return found == r.items.end() ? nullptr : &*found;
   };
-  // Once one sitting's predictions are compared, those of the next wait for their turn.
+  // Once one sitting's predictions are compared, the next sitting's wait for their turn.
   const auto is_compared = [](const item_result& i) {
     return std::any_of(i.predictions.begin(), i.predictions.end(),
                        [](const prediction_result& p) { return p.state != prediction_state::not_compared; });

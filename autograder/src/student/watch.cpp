@@ -1,5 +1,5 @@
-// The loop: look at the hand-in files five times a second, grade what was saved, print what changed; keys on a
-// terminal.
+// The loop: check the hand-in files five times a second, grade each save, print what changed; on a terminal, react to
+// keys.
 #include "student/watch.hpp"
 
 #include <fmt/format.h>
@@ -28,11 +28,11 @@ namespace grading {
 namespace {
 
 namespace fs = std::filesystem;
-using texts = std::map<std::string, std::string>;  // of the hand-in files, by name
+using texts = std::map<std::string, std::string>;  // contents of the hand-in files, by name
 
 volatile std::sig_atomic_t told_to_stop = 0;
 
-/// Keys one by one and without echo, while it lives; the terminal as it was afterwards.
+/// While it lives, reads single keys without echo; then restores the terminal.
 class keys {
  public:
   keys() : terminal_(isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1) {
@@ -45,7 +45,7 @@ class keys {
     set(true);
   }
   ~keys() { set(false); }
-  keys(const keys&) = delete;  // the terminal is one
+  keys(const keys&) = delete;  // there is only one terminal
   keys& operator=(const keys&) = delete;
 
   bool are_there() const { return terminal_; }
@@ -61,7 +61,7 @@ class keys {
     if (poll(&in, terminal_ ? 1 : 0, static_cast<int>(time.count())) <= 0) return 0;
     char key = 0;
     if (read(STDIN_FILENO, &key, 1) == 1) return key;
-    terminal_ = false;  // it has hung up
+    terminal_ = false;  // the terminal was closed
     told_to_stop = 1;
     return 0;
   }
@@ -71,7 +71,7 @@ class keys {
   termios before_{};
 };
 
-struct saved_again {};  // thrown out of a grading that is out of date
+struct saved_again {};  // aborts a grading that is out of date
 
 class watcher {
  public:
@@ -102,13 +102,13 @@ class watcher {
   texts read() const {
     texts now;
     for (const std::string& name : rules_.handin) {
-      std::error_code gone;  // an editor replaces a file in two steps
+      std::error_code gone;  // editors replace a file in two steps
       if (const fs::path file = student_of(lab_).file(name); fs::exists(file, gone)) now[name] = text_of(file);
     }
     return now;
   }
 
-  /// Whether writing has stopped, and no file is missing or still empty.
+  /// Whether writing has stopped, and every file is present and not empty.
   bool settled(const texts& now) const {
     if (now.size() != rules_.handin.size()) return false;
     usleep(50'000);
@@ -123,7 +123,7 @@ class watcher {
     return names;
   }
 
-  /// The files that last_ is about, as a submission: items that no later change affects are reused from it.
+  /// The files of last_ as a submission: items that no later change affects are reused from it.
   submission remembered() const {
     submission then{"before", s_.store.folder.parent_path() / "watch" / lab_.name};
     for (const auto& [name, text] : last_texts_) replace_file(then.path / name, text);
@@ -170,7 +170,7 @@ class watcher {
       r = grade_locally(lab_, student_of(lab_), make_, options);
     } catch (const saved_again&) {
       usual("");
-      interrupted_ = true;  // the loop grades what is there now, even what was graded before
+      interrupted_ = true;  // the loop grades the present files, even if they were graded before
       return;
     }
     interrupted_ = false;
@@ -184,8 +184,7 @@ class watcher {
       show_report(r, options);
       return;
     }
-    for (std::size_t k = 0; last_ && k < r.items.size();
-         ++k)  // what the second seed has changed, and what did not build
+    for (std::size_t k = 0; last_ && k < r.items.size(); ++k)  // the second seed's changes, and what did not build
       show(changed_item(r.items[k].verdict == verdict::build_error ? *last_ : first, r.items[k], style_));
     if (!headed) show(last_ ? "  nothing changed\n" : "\n");
     fmt::print("{}, graded in {:.1f} s\n", total_line(r),
@@ -200,7 +199,7 @@ class watcher {
     if (first_pass) open_worklog();
   }
 
-  /// What the student worked on: the first item whose result changed and that still loses points; "" if there is none.
+  /// The student's current item: the first whose result changed and that still loses points; "" if there is none.
   static std::string first_changed(const result& before, const result& after) {
     for (std::size_t k = 0; k < after.items.size() && k < before.items.size(); ++k) {
       const item_result &was = before.items[k], &now = after.items[k];
@@ -215,8 +214,8 @@ class watcher {
     return {fs::last_write_time(make_.program("grader")), fs::last_write_time(lab::module_of(lab_.name))};
   }
 
-  /// The same command in this process, with what is new of them. It grades all, since something that decides has
-  /// changed.
+  /// Runs the same command again in this process, with the new program and cases. It grades every item, because
+  /// something that decides results has changed.
   void start_again() {
     fmt::print("the lab or the judge has changed: starting again\n");
     std::fflush(stdout);
@@ -238,30 +237,30 @@ class watcher {
     return fmt::format("\n{}  {}\n", time, changed.empty() ? "" : changed + " saved");
   }
 
-  /// Whether the lab is passed for the first time ever.
+  /// Whether the lab is passed for the first time.
   bool enter(const result& r) {
     const bool first_pass = enter_grading(s_.progress_file, s_.attempts_file, r);
     s_.store.merge({r});
     return first_pass;
   }
 
-  /// Draws the warps of what was graded and writes the report, while the student reads what was printed.
+  /// Draws the warps of the graded files and writes the report, while the student reads the verdicts.
   void show_report(const result& r, const local_options& options) {
     std::fflush(stdout);
     const fs::path folder = s_.store.folder.parent_path();
     try {
       draw_for_report(r, lab_, student_of(lab_), make_, options, folder);
     } catch (const saved_again&) {
-      s_.options.progress("");  // the loop sees the newer files
+      s_.options.progress("");  // the loop notices the newer files
     }
     try {
       write_report(s_.store, s_.source, folder);
-    } catch (const std::exception& error) {  // it costs no result
+    } catch (const std::exception& error) {  // the result stays
       fmt::print("could not write the report page: {}\n", error.what());
     }
   }
 
-  /// The item that the keys act on: the one moved to, or the first one to work on.
+  /// The item that the keys act on: the chosen one, or the first one to work on.
   const item_result* item() const {
     for (const item_result& i : last_->items)
       if (i.id == focus_) return &i;
@@ -280,7 +279,7 @@ class watcher {
     std::fflush(stdout);
   }
 
-  /// Moves to the next item that lost points, round and round.
+  /// Moves to the next item that lost points, then starts over.
   void move_on() {
     const item_result* now = item();
     if (!now) return;
@@ -345,7 +344,7 @@ class watcher {
   terminal_style style_;
   const std::array<fs::file_time_type, 2> staff_files_ = staff_files();
   keys keys_;
-  texts graded_texts_;  ///< whether they could be built or not
+  texts graded_texts_;  ///< whether or not they could be built
   bool interrupted_ = false;
   std::optional<result> last_;
   texts last_texts_;

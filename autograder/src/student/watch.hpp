@@ -12,14 +12,14 @@ struct watch_settings {
   std::filesystem::path source, progress_file, attempts_file;
   result_store store;
   local_options options;
-  std::optional<result> first;  ///< the last grading, where it still holds: then nothing is graded at the start
+  std::optional<result> first;  ///< the last grading, if it is still valid: then the start grades nothing
 };
 
-/// After a grading: the warp view for the report's tab. What goes wrong is printed, and costs no result.
+/// Called after a grading: the warp view for the report's tab. Errors are printed, and cost no result.
 void draw_for_report(const result& r, const lab_folder& lab, const submission& who, builder& make,
                      const local_options& options, const std::filesystem::path& report_folder);
 
-/// Until "q", Ctrl-C or, where standard input is not a terminal, SIGTERM. Returns whether the lab is passed.
+/// Runs until "q", Ctrl-C or, if standard input is not a terminal, SIGTERM. Returns whether the lab is passed.
 bool watch(const lab_folder& lab, builder& make, watch_settings s);
 
 }  // namespace grading

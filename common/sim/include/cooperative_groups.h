@@ -112,7 +112,7 @@ class grid_group {
 };
 inline grid_group this_grid() { return {}; }
 
-/// The blocks of a cluster, which reach each other's shared memory.
+/// The blocks of a cluster, which can access each other's shared memory.
 class cluster_group {
  public:
   struct arrival_token {};
@@ -151,7 +151,7 @@ class cluster_group {
 };
 inline cluster_group this_cluster() { return {}; }
 
-/// What tiles and coalesced groups have in common.
+/// Shared by tiles and coalesced groups.
 class warp_group : public thread_group {
  public:
   SIM_CALLED_HERE void sync() const { sim::meet(mask_, nullptr, nullptr, SIM_CALLER); }
@@ -247,7 +247,7 @@ template <unsigned Size, class Parent = void>
 class thread_block_tile : public detail::static_tile<Size> {
  public:
   thread_block_tile(unsigned meta_rank, unsigned meta_size) : detail::static_tile<Size>(meta_rank, meta_size) {}
-  /// The type may omit its parent.
+  /// The parent may be omitted from the type.
   template <class Other>
   thread_block_tile(const thread_block_tile<Size, Other>& other)
       : detail::static_tile<Size>(other.meta_group_rank(), other.meta_group_size()) {}

@@ -1,5 +1,5 @@
-// cublasLt's matrix product with its epilogues: D = epilogue(alpha op(A) op(B) + beta C + bias). As in cublas_v2.h; the
-// heuristic offers one algorithm, which needs no workspace. Other epilogues and types are refused as not supported.
+// cublasLt's matrix product with its epilogues: D = epilogue(alpha op(A) op(B) + beta C + bias). Runs like cublas_v2.h;
+// the heuristic offers one algorithm, which needs no workspace. Other epilogues and types are not supported.
 #pragma once
 
 #include <cstddef>

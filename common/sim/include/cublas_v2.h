@@ -156,7 +156,7 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
                                    void* const c[], cudaDataType c_type, int ldc, int batches,
                                    cublasComputeType_t compute, cublasGemmAlgo_t algorithm);
 
-// Of all types; of real ones; of complex ones. T is the type of the elements, R that of their absolute values.
+// T is the element type, R the type of absolute values. Functions for all types; for real types; for complex types.
 #define SIM_CUBLAS(X, RX, T, R)                                                                                        \
   cublasStatus_t cublas##X##gemm_v2(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,      \
                                     int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,            \

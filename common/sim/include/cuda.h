@@ -437,7 +437,7 @@ enum CUtensorMapFloatOOBfill {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
 };
-/// CUDA_ERROR_INVALID_VALUE for what the hardware cannot do; the report says what is wrong.
+/// CUDA_ERROR_INVALID_VALUE if the hardware cannot do it; the report says why.
 extern "C" CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t dimensions,
                                            void* begin, const cuuint64_t* size, const cuuint64_t* pitch,
                                            const cuuint32_t* box, const cuuint32_t* step,

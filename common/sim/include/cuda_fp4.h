@@ -1,4 +1,4 @@
-// CUDA's numbers of 4 bits, as cuda_fp4.h has them: E2M1, the values 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives.
+// CUDA's 4-bit numbers, as in cuda_fp4.h: E2M1, the values 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives.
 #pragma once
 #define __CUDA_FP4_H__  // programs ask for it
 
@@ -11,7 +11,7 @@ enum __nv_fp4_interpretation_t { __NV_E2M1 };
 
 // ---- conversions
 
-/// Rounded to nearest, ties to even, or to zero. Beyond 6: 6; NaN: 6.
+/// Rounds to nearest, ties to even, or to zero. Numbers beyond 6, and NaN, become 6.
 inline __nv_fp4_storage_t __nv_cvt_double_to_fp4(double x, __nv_fp4_interpretation_t, cudaRoundMode rounding) {
   if (std::isnan(x)) return 7;
   const double size = std::fabs(x), unit = size < 2 ? 0.5 : size < 4 ? 1 : 2;
@@ -34,7 +34,7 @@ inline __nv_fp4_storage_t __nv_cvt_bfloat16raw_to_fp4(__nv_bfloat16_raw x, __nv_
   return __nv_cvt_float_to_fp4(sim::decode<sim::bfloat16>(x.x), as, rounding);
 }
 
-/// The first of a pair has the lower bits.
+/// The first number of a pair is in the lower bits.
 #define SIM_PAIR_TO_FP4(name, pair, one, element)                                                                     \
   inline __nv_fp4x2_storage_t name(pair x, __nv_fp4_interpretation_t as, cudaRoundMode rounding) {                    \
     return static_cast<__nv_fp4x2_storage_t>(one(element(x.x), as, rounding) | one(element(x.y), as, rounding) << 4); \

@@ -1,4 +1,4 @@
-// CUDA's numbers of 8 bits, as cuda_fp8.h has them: E4M3, E5M2, and E8M0, the scale of microscaling formats.
+// CUDA's 8-bit numbers, as in cuda_fp8.h: E4M3, E5M2, and E8M0, the scale of microscaling formats.
 #pragma once
 #define __CUDA_FP8_H__  // programs ask for it
 
@@ -11,7 +11,7 @@ enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRound
 using __nv_fp8_storage_t = unsigned char;
 using __nv_fp8x2_storage_t = unsigned short;
 using __nv_fp8x4_storage_t = unsigned;
-/// The result for a number beyond the largest: NaN, or infinity if the format has it; or the largest.
+/// The result for a number beyond the largest: NaN, or infinity if the format has it; or the largest number.
 enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
 enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 
@@ -33,7 +33,7 @@ inline __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw x, __nv_
   return __nv_cvt_float_to_fp8(sim::decode<sim::bfloat16>(x.x), saturate, as);
 }
 
-/// The first of a pair is the lower byte.
+/// The first number of a pair is in the lower byte.
 #define SIM_PAIR_TO_FP8(name, pair, one, element)                                                                     \
   inline __nv_fp8x2_storage_t name(pair x, __nv_saturation_t saturate, __nv_fp8_interpretation_t as) {                \
     return static_cast<__nv_fp8x2_storage_t>(one(element(x.x), saturate, as) | one(element(x.y), saturate, as) << 8); \
@@ -138,7 +138,7 @@ SIM_FP8_TYPES(__nv_fp8_e5m2, __nv_fp8x2_e5m2, __nv_fp8x4_e5m2, __NV_E5M2)
 
 // ---- E8M0: 2^(x - 127), or NaN if x is 255
 
-/// The sign does not count. `rounding` is cudaRoundZero or cudaRoundPosInf.
+/// Ignores the sign. `rounding` is cudaRoundZero or cudaRoundPosInf.
 inline __nv_fp8_storage_t __nv_cvt_double_to_e8m0(double x, __nv_saturation_t saturate, cudaRoundMode rounding) {
   if (std::isnan(x)) return 255;
   int exponent = 0;  // of |x| = m 2^exponent, 0.5 <= m < 1

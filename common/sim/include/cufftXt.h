@@ -1,4 +1,4 @@
-// cuFFT's extended interface: plans by element types, callbacks. There is one device, so no plan spreads over several.
+// cuFFT's extended interface: plans by element type, and callbacks. There is one device, so no plan spans several.
 #pragma once
 
 #include "cufft.h"
@@ -59,10 +59,10 @@ cufftResult cufftXtMakePlanMany(cufftHandle plan, int rank, long long* n, long l
                                 long long odist, cudaDataType out, long long batch, std::size_t* work_bytes,
                                 cudaDataType compute);
 cufftResult cufftXtExec(cufftHandle plan, void* in, void* out, int direction);
-/// What a transform loads each element with, or stores each result; `callers`: what it passes on to that function.
+/// The function that loads each element of a transform, or stores each result; `callers`: its user argument.
 cufftResult cufftXtSetCallback(cufftHandle plan, void** callbacks, cufftXtCallbackType type, void** callers);
 cufftResult cufftXtClearCallback(cufftHandle plan, cufftXtCallbackType type);
-/// Fails, as there is one device; so do the calls on memory of several.
+/// Fails, because there is one device; so do calls on the memory of several.
 cufftResult cufftXtSetGPUs(cufftHandle plan, int count, int* devices);
 cufftResult cufftXtMalloc(cufftHandle plan, cudaLibXtDesc** memory, cufftXtSubFormat format);
 cufftResult cufftXtFree(cudaLibXtDesc* memory);

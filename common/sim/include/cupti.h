@@ -1,5 +1,5 @@
-// CUPTI's Activity API: records of what the program and the device do, in buffers that the program gives. Names, values
-// and layouts are those of CUDA 13.0; times are nanoseconds of the modelled clock.
+// CUPTI's Activity API: records of the program's and the device's activity, in buffers that the program provides.
+// Names, values and layouts are those of CUDA 13.0; times are nanoseconds of the modelled clock.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// cuRAND's host interface. Every generator is C++'s std::mt19937_64, so a seed gives a sequence of its own, not
+// cuRAND's host interface. Every generator is C++'s std::mt19937_64, so a seed gives a different sequence from
 // cuRAND's.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Random numbers in kernels. Philox4x32-10 gives the numbers of cuRAND; XORWOW is the same recurrence but seeded
-// otherwise, so its sequence differs from cuRAND's.
+// Random numbers in kernels. Philox4x32-10 gives cuRAND's numbers; XORWOW uses the same recurrence with another
+// seeding, so its sequence differs.
 #pragma once
 #define CURAND_KERNEL_H_  // programs ask for it
 
@@ -14,7 +14,7 @@ struct curandStatePhilox4_32_10 {
   uint4 counter;
   uint4 output;
   uint2 key;
-  unsigned state;  ///< how many of output are used up
+  unsigned state;  ///< number of outputs already used
   int has_spare;
   float spare;
   int has_spare_double;

@@ -19,8 +19,8 @@ cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle);
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream);
 cusolverStatus_t cusolverDnGetStream(cusolverDnHandle_t handle, cudaStream_t* stream);
 
-// T is the type of the elements, R that of their absolute values. No call needs a workspace: each asks for one element.
-// `info`: 0, or i where the i-th pivot or leading minor is not usable.
+// T is the element type, R the type of absolute values. No call needs a workspace: each asks for one element. `info`:
+// 0, or i if the i-th pivot or leading minor is unusable.
 #define SIM_CUSOLVER(X, T, R)                                                                                         \
   cusolverStatus_t cusolverDn##X##potrf_bufferSize(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n, T* a,     \
                                                    int lda, int* elements);                                           \

@@ -1,4 +1,4 @@
-// What cuSOLVER's parts share.
+// Shared by cuSOLVER's parts.
 #pragma once
 
 #define CUSOLVER_COMMON_H_  // cuda-samples' helper_cuda.h asks for it

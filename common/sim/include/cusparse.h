@@ -191,7 +191,7 @@ cusparseStatus_t cusparseSDDMM_preprocess(cusparseHandle_t handle, cusparseOpera
                                           const void* alpha, cusparseConstDnMatDescr_t a, cusparseConstDnMatDescr_t b,
                                           const void* beta, cusparseSpMatDescr_t c, cudaDataType compute,
                                           cusparseSDDMMAlg_t algorithm, void* buffer);
-/// C = alpha op(A) op(B) + beta C, of which only the elements that the sparse C has.
+/// C = alpha op(A) op(B) + beta C, for the elements in the sparsity pattern of C only.
 cusparseStatus_t cusparseSDDMM(cusparseHandle_t handle, cusparseOperation_t op_a, cusparseOperation_t op_b,
                                const void* alpha, cusparseConstDnMatDescr_t a, cusparseConstDnMatDescr_t b,
                                const void* beta, cusparseSpMatDescr_t c, cudaDataType compute,
@@ -203,7 +203,7 @@ cusparseStatus_t cusparseSpGEMM_workEstimation(cusparseHandle_t handle, cusparse
                                                cusparseConstSpMatDescr_t b, const void* beta, cusparseSpMatDescr_t c,
                                                cudaDataType compute, cusparseSpGEMMAlg_t algorithm,
                                                cusparseSpGEMMDescr_t description, std::size_t* bytes, void* buffer);
-/// With a buffer: computes C = alpha A B, whose size cusparseSpMatGetSize then tells.
+/// With a buffer: computes C = alpha A B; then cusparseSpMatGetSize returns its size.
 cusparseStatus_t cusparseSpGEMM_compute(cusparseHandle_t handle, cusparseOperation_t op_a, cusparseOperation_t op_b,
                                         const void* alpha, cusparseConstSpMatDescr_t a, cusparseConstSpMatDescr_t b,
                                         const void* beta, cusparseSpMatDescr_t c, cudaDataType compute,
@@ -300,7 +300,7 @@ cusparseStatus_t cusparseXcoo2csr(cusparseHandle_t handle, const int* rows, int 
 cusparseStatus_t cusparseCreateIdentityPermutation(cusparseHandle_t handle, int n, int* permutation);
 cusparseStatus_t cusparseXcsrsort_bufferSizeExt(cusparseHandle_t handle, int m, int n, int nonzeros,
                                                 const int* row_offsets, const int* columns, std::size_t* bytes);
-/// Sorts each row by column; the permutation, null or an identity before, says where each entry was.
+/// Sorts each row by column; the permutation, null or an identity at first, becomes each entry's original position.
 cusparseStatus_t cusparseXcsrsort(cusparseHandle_t handle, int m, int n, int nonzeros, const cusparseMatDescr_t a,
                                   const int* row_offsets, int* columns, int* permutation, void* buffer);
 }

@@ -1,4 +1,4 @@
-// CUDA's constants of arithmetic: those that are values, not parts of some algorithm.
+// CUDA's math constants: mathematical values only, none of an algorithm.
 #pragma once
 
 #include "sim/math.h"

@@ -1,5 +1,6 @@
-// Matrix products by a warp (nvcuda::wmma). CUDA does not define which lane holds which element; here it is as in the
-// mma instructions: 8 by 8 parts, in each of which a lane holds two neighbours, of a row or (matrix_b) of a column.
+// Matrix products by a warp (nvcuda::wmma). CUDA does not define which lane holds which element; here the layout is
+// that of the mma instructions: 8 by 8 parts, in which a lane holds two neighbours of a row or, in matrix_b, of a
+// column.
 #pragma once
 
 #include <type_traits>
@@ -54,7 +55,7 @@ class fragment {
   storage_element_type x[num_elements];
 
   static constexpr bool by_column = std::is_same_v<Use, matrix_b>;
-  /// The place in the matrix of element i of a lane.
+  /// Element i of a lane: its row and column in the matrix.
   SIM_QUIET static constexpr int row(unsigned lane, int i) { return by_column ? along(lane, i) : across(lane, i); }
   SIM_QUIET static constexpr int column(unsigned lane, int i) { return by_column ? across(lane, i) : along(lane, i); }
 
@@ -81,7 +82,7 @@ inline void whole_warp(const void* pc) {
 template <class Layout>
 constexpr bool is_row_major = std::is_same_v<Layout, row_major>;
 
-/// Neighbours in memory go in one access.
+/// Neighbours in memory take one access.
 template <class Fragment, class Each>
 __attribute__((always_inline)) inline void by_pairs(unsigned ld, bool row_major, Each each) {
   const unsigned lane = sim::lane_number();
@@ -97,7 +98,7 @@ __attribute__((always_inline)) inline void by_pairs(unsigned ld, bool row_major,
   }
 }
 
-/// One element or two. No call of memcpy, which would be observed.
+/// One element or two. Does not call memcpy, which would be observed.
 template <class T>
 __attribute__((always_inline)) SIM_QUIET inline void move(void* to, const void* from, int count) {
   __builtin_memcpy(to, from, sizeof(T));
@@ -122,7 +123,7 @@ SIM_UNOBSERVED void store(T* to, const Fragment& f, unsigned ld, bool row_major,
       });
 }
 
-/// What the counters call these types.
+/// The counters' names for these types.
 template <class T>
 constexpr sim::element element_of = std::is_same_v<T, precision::tf32>         ? sim::element::tf32
                                     : std::is_same_v<T, double>                ? sim::element::f64

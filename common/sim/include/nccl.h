@@ -68,7 +68,7 @@ enum ncclRedOp_t {
   ncclMaxRedOp = 0x7fffffff
 };
 enum ncclScalarResidence_t { ncclScalarDevice = 0, ncclScalarHostImmediate = 1 };
-/// How NCCL uses its threads and links: no effect here.
+/// How NCCL uses its threads and links; no effect here.
 struct ncclConfig_t {
   std::size_t size = sizeof(ncclConfig_t);
   unsigned magic = 0xcafebeef, version = NCCL_VERSION_CODE;
@@ -88,7 +88,7 @@ extern "C" {
 
 ncclResult_t ncclGetVersion(int* version);
 const char* ncclGetErrorString(ncclResult_t result);
-/// What was wrong with the last call that failed.
+/// Describes the last failed call.
 const char* ncclGetLastError(ncclComm_t comm);
 ncclResult_t ncclMemAlloc(void** pointer, std::size_t bytes);
 ncclResult_t ncclMemFree(void* pointer);
@@ -115,7 +115,7 @@ ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, n
                            ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
                         int root, ncclComm_t comm, cudaStream_t stream);
-/// `receive_count` elements for each rank, of as many times the ranks.
+/// `receive_count` elements for each rank, from an input with that many per rank.
 ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t receive_count, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, ncclDataType_t type, int root,

@@ -1,5 +1,5 @@
-// NVML's questions about a device's name, clocks and memory, as benchmarks ask them. What a simulated device has not,
-// such as a temperature, is not supported.
+// NVML's queries of a device's name, clocks and memory, as benchmarks use them. Queries that a simulated device cannot
+// answer, such as temperature, are not supported.
 #pragma once
 
 #include <cstdio>
@@ -46,7 +46,7 @@ enum nvmlReturn_t {
 };
 enum nvmlClockType_t { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2, NVML_CLOCK_VIDEO = 3 };
 enum nvmlTemperatureSensors_t { NVML_TEMPERATURE_GPU = 0 };
-using nvmlDevice_t = struct nvmlDevice_st*;  // the device's number and one
+using nvmlDevice_t = struct nvmlDevice_st*;  // the device's number plus one
 struct nvmlMemory_t {
   unsigned long long total, free, used;
 };

@@ -869,11 +869,9 @@ function sinceThen(launch, other) {
   if (!before || !other || data.launches.includes(other)) return '';
   const faster = other.seconds / launch.seconds, m = (l, name) => l.metrics[name] || 0;
   const parts = [faster > 1.005 ? `${short(faster)} times as fast` : faster < .995 ? `${short(1 / faster)} times as slow` : 'as fast'];
-  for (const [what, ...names] of [['sectors of global loads and stores', 'l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum', 'l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum'],
-    ['wavefronts of shared loads and stores', 'smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum', 'smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum'],
-    ['instructions', 'smsp__inst_executed.sum']]) {
-    const [were, are] = [other, launch].map(l => names.reduce((sum, name) => sum + m(l, name), 0));
-    if (were !== are) parts.push(`${whole(were)} ${what} are now ${whole(are)}`);
+  for (const name of data.compared) {
+    const [were, are] = [m(other, name), m(launch, name)];
+    if (were !== are) parts.push(`${whole(were)} ${data.labels[name]} are now ${whole(are)}`);
   }
   return ` Against launch ${before.launches.indexOf(other) + 1} of ${before.program}, ${duration(other.seconds)}: ${parts.join('; ')}.`;
 }

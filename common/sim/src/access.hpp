@@ -17,22 +17,22 @@ enum class operation : std::uint8_t {
   local,        ///< memory without traffic: the thread's own stack, constants, arguments
   block,        ///< a basic block begins
   sync,         ///< a warp function; the address is its mask
-  remote_load,  ///< of the shared memory of another block of the cluster
+  remote_load,  ///< from the shared memory of another block of the cluster
   remote_store,
   remote_atomic,
   index,        ///< the address is an index out of its array's bounds; the next access shows whether that is an error
-  order,        ///< the thread releases or acquires: the address is a record of block_order
-  bulk,         ///< a bulk copy, or a product of a warpgroup: the address is a number of observer::keep
-  bulk_load,    ///< what a bulk copy moves from global to shared memory, in counts
+  order,        ///< the thread releases or acquires: the address is a block_order record
+  bulk,         ///< a bulk copy, or a product of a warpgroup: the address is a number from observer::keep
+  bulk_load,    ///< a bulk copy's bytes from global to shared memory, for the counts
   bulk_store,   ///< and from shared to global memory
-  bulk_reduce,  ///< and what it adds, or combines otherwise, there
+  bulk_reduce,  ///< and those that it adds there, or combines otherwise
 };
 enum class space : std::uint8_t { global, shared, none };
 
 extern "C" const char __executable_start[];  // defined by the linker: the program's first byte
 
-/// One lane's access. `site` names the instruction: program counter, from the program's beginning (32 bits), size in
-/// bytes (8), operation (8); and how deep in calls the lane was, as a distance on its stack (16).
+/// One lane's access. `site` names the instruction: program counter, relative to the program's beginning (32 bits),
+/// size in bytes (8), operation (8); and the lane's call depth, as a distance on its stack (16).
 struct access {
   std::uint64_t site;
   std::uintptr_t address;
@@ -50,13 +50,13 @@ constexpr operation site_operation(std::uint64_t site) { return static_cast<oper
 /// An integer atomic: if its lanes share an address, nvcc combines them in the warp.
 constexpr auto atomic_in_warp = static_cast<operation>(static_cast<unsigned>(operation::atomic) | 0x80);
 constexpr bool site_in_warp(std::uint64_t site) { return (site >> 47) & 1; }
-/// An atomic whose scope is the block: between blocks it is as a plain load and store.
+/// An atomic whose scope is the block: between blocks it behaves like a plain load and store.
 constexpr unsigned in_block_flag = 0x40;
 constexpr bool site_in_block(std::uint64_t site) {
   return site_operation(site) == operation::atomic && ((site >> 46) & 1);
 }
-/// Of a load or a store, whether it may meet others: volatile ones may if the kernel uses fences, atomics may meet each
-/// other and volatile accesses.
+/// Whether a load or store may race with others without an error: volatile accesses may if the kernel uses fences;
+/// atomics may race with each other and with volatile accesses.
 enum class strength : std::uint8_t { plain, volatile_access, atomic };
 constexpr operation with(operation op, strength how) {
   return static_cast<operation>(static_cast<unsigned>(op) | (static_cast<unsigned>(how) << 6));

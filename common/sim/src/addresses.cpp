@@ -8,7 +8,7 @@
 namespace sim {
 namespace {
 
-/// Each active lane n wants the same address as lane n ^ 1, or each the same as lane n ^ 2.
+/// Whether each active lane n has the address of lane n ^ 1, or each that of lane n ^ 2.
 bool in_pairs(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes) {
   std::uintptr_t by_lane[lanes_per_warp] = {};
   for (std::size_t i = 0; i < a.size(); ++i) by_lane[lanes[i]] = a[i];
@@ -35,7 +35,7 @@ std::size_t distinct(std::span<std::uintptr_t> values) {
   const auto half = static_cast<std::ptrdiff_t>(values.size() / 2);
   if (half > 1 && values.size() % 2 == 0 && std::equal(values.begin(), values.begin() + half, values.begin() + half))
     return distinct(values.first(values.size() / 2));
-  if (!std::is_sorted(values.begin(), values.end())) std::sort(values.begin(), values.end());  // mostly they are
+  if (!std::is_sorted(values.begin(), values.end())) std::sort(values.begin(), values.end());  // usually sorted
   return static_cast<std::size_t>(std::unique(values.begin(), values.end()) - values.begin());
 }
 

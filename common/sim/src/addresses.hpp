@@ -1,4 +1,4 @@
-// What the addresses of one warp instruction have in common.
+// Common properties of the addresses in one warp instruction.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Asynchronous copies that threads have started and not waited for yet.
+// Asynchronous copies that threads have started but not waited for.
 #include "async.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct waiting_copy {
   const void* from;
   std::size_t bytes, zeros;
   const void* pc;
-  const void* barrier;  // null: by group
+  const void* barrier;  // null: its group is waited for
   std::uint64_t group;
 };
 struct thread_copies {
@@ -25,7 +25,7 @@ struct thread_copies {
   std::uint64_t committed = 0;
 };
 
-/// By thread of the grid, of one launch.
+/// By thread of one launch's grid.
 struct async_copies {
   std::size_t launch = 0;
   std::unordered_map<std::uint64_t, thread_copies> by_thread;

@@ -1,4 +1,4 @@
-// Asynchronous copies that have not been waited for.
+// Asynchronous copies that are still awaited.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the program's basic blocks compute.
+// The computations in the program's basic blocks.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@ namespace sim {
 
 struct launched;
 
-/// What one execution of a basic block computes, by the compiler's assembly; tools/assembly.cpp writes the table.
+/// The work of one execution of a basic block, from the compiler's assembly; tools/assembly.cpp writes the table.
 struct block_info {
   std::int32_t site;  ///< relative to this field's own address
   std::uint16_t instructions, fadd, fmul, ffma, dadd, dmul, dfma, special;
   std::uint16_t counted;  ///< a register advances by a constant: if this is a loop, nvcc knows its step
-  std::uint16_t stepped;  ///< a pointer advances by a register that does not change here
-  /// `if (x) a = b;`: how many entries before this one the block is whose warps a GPU takes through this one, with a
-  /// predicate instead of a branch; 0 if it branches.
+  std::uint16_t stepped;  ///< a pointer advances by a register that is constant here
+  /// For `if (x) a = b;`: a GPU executes this block with a predicate instead of a branch, for the warps of an earlier
+  /// block. How many entries earlier that block is; 0 for a branch.
   std::uint16_t predicated;
   std::uintptr_t pc() const { return reinterpret_cast<std::uintptr_t>(&site) + static_cast<std::intptr_t>(site); }
 };
@@ -23,7 +23,7 @@ const block_info* block_at(std::uintptr_t pc);
 /// The entry of the block that contains this program counter; null if none does.
 const block_info* block_around(std::uintptr_t pc);
 
-/// What a launch executed, summed over threads; `instructions` is summed over warps. By the host compiler's code.
+/// The work of a launch by the host compiler's code, summed over threads; `instructions` is summed over warps.
 struct executed {
   double instructions = 0, thread_instructions = 0;
   double fadd = 0, fmul = 0, ffma = 0, dadd = 0, dmul = 0, dfma = 0, special = 0;

@@ -1,4 +1,4 @@
-// What cuBLAS and cublasLt share, with Eigen.
+// Shared by cuBLAS and cublasLt, with Eigen.
 #include "blas.hpp"
 
 #include <fmt/format.h>
@@ -115,7 +115,7 @@ void store_real(const operand& o, const matrix<T>& values) {
     case CUDA_R_16BF: store_as<Eigen::bfloat16>(o, values); break;
     case CUDA_R_8I: store_as<std::int8_t>(o, values); break;
     case CUDA_R_8U: store_as<std::uint8_t>(o, values); break;
-    default: break;  // no product gives the others here
+    default: break;  // no product yields the others here
   }
 }
 }  // namespace

@@ -1,5 +1,4 @@
-// What cuBLAS and cublasLt share: operands in device memory, converted to the compute type and back, and their
-// products.
+// Shared by cuBLAS and cublasLt: operands in device memory, converted to the compute type and back, and their products.
 #pragma once
 
 #include <Eigen/Core>
@@ -38,7 +37,8 @@ struct operand {
   bool fits() const { return ld >= std::max(1, rows); }
 };
 
-/// As numbers of T, which is float or double, or std::complex of them if the operand's type is complex; and back.
+/// Converts to numbers of T, which is float or double, or std::complex of these if the operand's type is complex; and
+/// back.
 template <class T>
 matrix<T> load(const operand& o);
 template <class T>
@@ -49,7 +49,7 @@ matrix<T> turned(cublasOperation_t op, const matrix<T>& m) {
   if (op == CUBLAS_OP_N) return m;
   return op == CUBLAS_OP_T ? matrix<T>(m.transpose()) : matrix<T>(m.adjoint());
 }
-/// In T; float with factors of TF32 if asked for.
+/// Computes in T; in float, with factors rounded to TF32 on request.
 template <class T>
 matrix<T> product_of(cublasOperation_t op_a, cublasOperation_t op_b, matrix<T> x, matrix<T> y, bool tf32);
 
@@ -58,11 +58,11 @@ bool computes_wide(cublasComputeType_t compute);
 /// The data and the step between columns are multiples of 16 bytes.
 bool is_aligned(const operand& o);
 
-/// Enqueues a call. The time is that of the arithmetic or of the operands' bytes, whichever is longer.
+/// Enqueues a call. Its time is that of the arithmetic or of the operands' bytes, whichever is longer.
 cublasStatus_t run(cudaStream_t stream, const char* call, const std::vector<operand>& operands, double flops,
                    const std::function<void()>& work);
 
-/// Whether the host can reach a number of a call's, unless the pointer mode is the device's; if not, a fault says so.
+/// Whether the host can access a number of the call, unless the pointer mode is the device's; if not, reports it.
 bool host_reaches(cublasHandle_t handle, const void* at);
 
 /// alpha and beta: read now from the host, or from the device when the call runs.

@@ -1,4 +1,4 @@
-// Runs a block: its warps in turn, up to the barrier that all its threads wait at.
+// Runs a block: its warps in turn, up to the barrier at which all its threads wait.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 // rounds. The number is odd so that the checks hit different points of the loop.
 constexpr unsigned look_every = 257;
 
-// A warp that has taken so many steps, or a block that has passed so many barriers, yields: it may be waiting for
+// A warp that has taken this many steps, or a block that has passed this many barriers, yields: it may be waiting for
 // another one and counting its polls, so that its state never repeats.
 constexpr std::uint64_t steps_of_warp = std::uint64_t{1} << 22;
 constexpr unsigned rounds_of_block = 64 * look_every;
@@ -86,7 +86,7 @@ outcome worker::go_on_with(running_block& block) {
   observing_ = block.number % grid_->sample == 0;
   block_progressed_ = false;
   const auto count = static_cast<unsigned>(block.threads.size());
-  if (debugged.attached) {  // else there are several workers
+  if (debugged.attached) {  // without a debugger there are several workers
     debugged.block = blockIdx;
     debugged.threads = block.threads.data();
     debugged.thread_count = count;
@@ -129,8 +129,8 @@ outcome worker::go_on_with(running_block& block) {
   return outcome::aborted;
 }
 
-/// Threads that poll look again; those that wait for the end of a phase go on if it has ended. False if no thread can
-/// continue before another block has changed something.
+/// Threads that poll check again; those that wait for a phase continue if it has ended. False if no thread can continue
+/// until another block changes something.
 bool worker::wake_waiting() {
   bool ended = false, polls = false;
   for (thread_state& t : threads()) {
@@ -142,20 +142,20 @@ bool worker::wake_waiting() {
   }
   if (ended || (polls && progressed_)) return true;
   if (!std::exchange(block_->time_out, false)) return false;
-  block_->waits = true;  // to see whether they do anything else
+  block_->waits = true;  // to detect whether they do anything else
   for (thread_state& t : threads())
     if (t.now == state::waiting) t.now = state::ready;
   return true;
 }
 
 /// Runs the warp until each lane waits at the block's barrier, waits for other lanes that cannot come now, or has
-/// returned. Also stops a warp that takes long, if that does not change the counts.
+/// returned. Also stops a long-running warp, if that does not change the counts.
 void worker::run_warp(unsigned first, unsigned count) {
   const bool look = look_;
   std::uint64_t steps = 0;
   bool meeting = false;  // a lane waits in a warp function
   for (unsigned lane = 0; lane < count; ++lane) meeting |= threads()[first + lane].now == state::at_collective;
-  bool rest = false;  // accesses that wait for those of other lanes
+  bool rest = false;  // some accesses wait for those of other lanes
   unsigned turn = 1;
   for (bool again = true; again && !kernel_aborted_; ++turn) {
     if (workers_stopped.load(std::memory_order_relaxed)) [[unlikely]] {
@@ -167,7 +167,7 @@ void worker::run_warp(unsigned first, unsigned count) {
     unsigned waiting = 0;  // lanes that this round does not run
     for (unsigned lane = 0; pausing_ && lane < count; ++lane)
       waiting |= static_cast<unsigned>(threads()[first + lane].now == state::at_collective) << lane;
-    // Under a debugger, only those in step, the leader first. Not in each round: one may wait for the others to go on.
+    // Under a debugger, only those in step, the leader first. Not in each round: one may wait for another to continue.
     if (debugged.attached && turn % look_every != 0) waiting |= ~lanes_in_step(first, count);
     const unsigned from = debugged.attached && leader_ >= 0 ? static_cast<unsigned>(leader_) - first : 0;
     for (unsigned i = 0; i < count && !kernel_aborted_; ++i) {
@@ -196,13 +196,13 @@ void worker::run_warp(unsigned first, unsigned count) {
   if (rest) put_together(first, count, true);
 }
 
-/// The program is stopped: one of the warp's threads takes some more steps, to see what it repeats.
+/// The program is stopped: one of the warp's threads takes more steps, to find out what it repeats.
 stopped_thread worker::where_stopped(unsigned first, unsigned count) {
   stopped_thread stopped;
   bool ran = false;
   for (unsigned lane = 0; lane < count; ++lane) {
     if (threads()[first + lane].now != state::ready || records_[lane].full()) continue;
-    look_ = true;  // records also in a block that is not observed
+    look_ = true;  // also records in an unobserved block
     resume(threads()[first + lane]);
     if (observing_ && current_->now == state::waiting && !records_[lane_number()].full())
       resume(*current_);  // it polls
@@ -224,10 +224,10 @@ stopped_thread worker::where_stopped(unsigned first, unsigned count) {
   return stopped;
 }
 
-/// Releases the barrier if all threads wait at it that have not returned. False if none waits, or not all of those do.
+/// Releases the barrier if all threads that have not returned wait at it. False if none waits, or only some.
 bool worker::release_barrier() {
   std::size_t waiting = 0, done = 0;
-  const thread_state* elsewhere = nullptr;  // at another barrier than the lane before it
+  const thread_state* elsewhere = nullptr;  // at a different barrier from the lane before it
   const thread_state* last = nullptr;
   for (const thread_state& t : threads()) {
     done += t.now == state::done;
@@ -284,7 +284,8 @@ void worker::named_barrier(unsigned id, unsigned count, bool wait, std::uintptr_
   if (block_order* order = this->order()) note_order(order->acquire(current_number_, departures), frame);
 }
 
-/// Lanes of a warp wait at different barriers. A compiler may have duplicated one, which is on one line still.
+/// Lanes of a warp wait at different barriers. A compiler may have duplicated a barrier; then both are on the same
+/// line.
 void worker::report_two_barriers(const thread_state& t) {
   const auto number = static_cast<std::uint32_t>(&t - threads().data());
   const thread_state* other = &t - 1;
@@ -296,7 +297,7 @@ void worker::report_two_barriers(const thread_state& t) {
                        ":" + std::to_string(there.line));
 }
 
-/// Some threads wait for others of their block that will never come.
+/// Some threads wait for others of their block that will never arrive.
 void worker::report_stuck() {
   for (unsigned i = 0; i < threads().size(); ++i) {
     const thread_state& t = threads()[i];
@@ -323,7 +324,7 @@ void worker::report_stuck() {
 }
 
 void worker::report_infinite_wait(const running_block& block) {
-  // The block has been set aside, with its barriers.
+  // The block was set aside, with its barriers.
   const auto barrier_of = [&](const thread_state& t) -> const mbarrier* {
     const auto at = reinterpret_cast<std::uintptr_t>(t.barrier);
     return at - shared_begin < shared_bytes

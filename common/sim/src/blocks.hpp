@@ -13,12 +13,12 @@ namespace sim {
 
 struct fiber_stack;
 
-constexpr std::size_t record_capacity = 512;  ///< of a lane before its warp is merged: fits the L2 cache
+constexpr std::size_t record_capacity = 512;  ///< per lane, before its warp is merged: fits the L2 cache
 
 enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, at_grid_barrier, waiting, done };
 using combine_function = void (*)(const warp_call&);
 
-constexpr unsigned any_lanes = 0;  ///< as a mask: those that reach the line together
+constexpr unsigned any_lanes = 0;  ///< as a mask: the lanes that reach the line together
 
 struct thread_state {
   uint3 index{};
@@ -31,16 +31,16 @@ struct thread_state {
   unsigned mask = 0;
   void* argument = nullptr;
   combine_function combine = nullptr;
-  // what a thread that waits waits for, if the scheduler can tell: the end of a phase
+  // what a waiting thread waits for, if the scheduler knows: the end of a phase
   const mbarrier* barrier = nullptr;
   const unsigned* counter = nullptr;
   unsigned phase = 0;
   bool in_cluster_barrier = false;  // has arrived there
-  unsigned cluster_phase = 0;       // in this phase
-  bool as_before = false;           // its state is the same as at one of the last checks
-  std::uint64_t clock = 0;          // the cycles that it last read: part of its state
-  std::uint64_t alone = 0;          // steps since it last met others or was seen to make progress
-  std::uint64_t depth = 0;          // of its last access
+  unsigned cluster_phase = 0;       // and the phase is this one
+  bool as_before = false;           // its state equals that of a recent check
+  std::uint64_t clock = 0;          // the clock value that it last read: part of its state
+  std::uint64_t alone = 0;          // steps since it last met others or made visible progress
+  std::uint64_t depth = 0;          // call depth of its last access
   std::uint64_t steps = 0;          // since it began
   bool meets(const thread_state& other) const {
     return now == state::at_collective && mask == other.mask && combine == other.combine &&
@@ -60,7 +60,7 @@ using past = std::array<std::uint64_t, 32>;
 struct running_block;
 /// Blocks that run together and reach each other's shared memory.
 struct block_cluster {
-  std::vector<running_block*> blocks;  ///< by rank
+  std::vector<running_block*> blocks;  ///< indexed by rank
   unsigned phase = 0;                  ///< of the cluster's barrier
 };
 
@@ -76,7 +76,7 @@ struct running_block {
   block_shadow shadow;
   std::unique_ptr<char[]> shared_image;  // while another block runs; pages are taken as they are touched
   std::size_t image_bytes = 0;
-  char* image() {  // at an address with the lowest bits that the block's own memory has
+  char* image() {  // its address has the same lowest bits as the block's own memory
     return shared_image.get() + (-reinterpret_cast<std::uintptr_t>(shared_image.get()) & 1023);
   }
   int counted = 0, released_count = 0;

@@ -19,10 +19,10 @@ const clock::time_point program_begin = clock::now();
 
 double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
 
-// Of the time that is left, a launch gets the first share; one that has run before with the same grid gets the second.
+// A launch gets the first share of the remaining time; a launch that repeats an earlier grid gets the second share.
 constexpr double share_of_new = 1. / 4, share_of_known = 1. / 32;
-constexpr double least_seconds_of_new = 0.5;  // also when the budget is used up: a program has few kernels
-constexpr double share_before_look = 1. / 8;  // of a launch's time, in which its blocks run one after the other
+constexpr double least_seconds_of_new = 0.5;  // even if the budget is used up: a program has few kernels
+constexpr double share_before_look = 1. / 8;  // of a launch's time, during which its blocks run one after the other
 constexpr double tolerance = 1. / 8;          // of a launch's time
 
 using launch_key = std::tuple<std::string, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned>;
@@ -38,7 +38,7 @@ std::atomic<bool> partial = false;
 bool last_block_first = false;
 std::uint64_t between_blocks = 1;
 
-/// The n-th block, if every `step`-th comes first, from block 0 on, then every `step`-th from block 1 on, and so on.
+/// The n-th block in this order: every `step`-th from block 0 on, then every `step`-th from block 1 on, and so on.
 std::uint64_t in_steps(std::uint64_t n, std::uint64_t blocks, std::uint64_t step) {
   for (std::uint64_t first = 0; first < std::min(step, blocks); ++first) {
     const std::uint64_t these = (blocks - first + step - 1) / step;

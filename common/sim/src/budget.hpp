@@ -1,4 +1,4 @@
-// With SIM_BUDGET=SECONDS, how much of each launch runs (./course run --budget).
+// Decides with SIM_BUDGET=SECONDS how much of each launch runs (./course run --budget).
 #pragma once
 
 #include <algorithm>
@@ -13,26 +13,24 @@
 
 namespace sim {
 
-/// In which order a launch's blocks run, and which of them: all, unless they would take longer than `seconds`. Then
-/// only every 2nd, 4th, 8th ... of the remaining ones runs, and the last.
+/// Which of a launch's blocks run, and in which order: all of them, unless they would take longer than `seconds`. Then
+/// only every 2nd, 4th, 8th ... of the remaining blocks runs, and the last.
 class block_schedule {
  public:
   struct turn {
-    std::uint64_t number = 0, stands_for = 0;  ///< the block, and how many its counts stand for; 0: there are no more
-    bool apart = false;                        ///< the blocks have been thinned out: count each apart
+    std::uint64_t number = 0, stands_for = 0;  ///< the block, and how many its counts represent; 0: no more
+    bool apart = false;                        ///< blocks have been skipped: count each separately
     bool last = false;                         ///< may differ from the others
   };
   block_schedule(std::uint64_t blocks, double seconds) : blocks_(blocks), seconds_(seconds) {}
-  /// Blocks that start `together` are one turn: a cluster. Unless they are thinned out, they may come in
-  /// another order.
+  /// `together` blocks, a cluster, run in one turn. Until blocks are skipped, turns may come in another order.
   turn next(std::uint64_t together);
   bool thinned() const { return thinned_; }
   double share_begun() const { return std::min(1.0, static_cast<double>(next_) / static_cast<double>(blocks_)); }
   std::uint64_t blocks_run() const { return run_; }
-  /// What has been counted in the turn, `alone` if in no other one; or in all blocks before they were thinned out. Call
-  /// it under a lock.
+  /// The counts of the turn, if it is `alone`; or of all blocks before some were skipped. Call it under a lock.
   void note(const launch_counts& counted, const turn& of, bool alone);
-  /// By name, whether all blocks had the same counts; the last may differ.
+  /// For each counter, by name: whether all blocks had the same count, except perhaps the last.
   std::map<std::string, bool> same() const;
 
  private:
@@ -45,7 +43,7 @@ class block_schedule {
   clock::time_point begin_ = clock::now();
   std::atomic<std::uint64_t> next_{0}, stride_{1}, run_{0}, turns_{0}, turns_before_{0};
   std::atomic<bool> thinned_{false}, last_to_come_{false};
-  // Of the blocks that were counted apart, and of those before:
+  // For the blocks that were counted separately, and for those before:
   struct range {
     numbers low, high;
     std::uint64_t blocks = 0;
@@ -56,14 +54,15 @@ class block_schedule {
   bool mixed_ = false;
 };
 
-/// Seconds that the launch may take; infinite without SIM_BUDGET.
+/// The seconds that the launch may take; infinite without SIM_BUDGET.
 double seconds_for(const launched& what);
-/// Once the budget is used up: the last launch that ran of the same kernel with the same grid and blocks, or null.
+/// Once the budget is used up: the last launch that ran of the same kernel with the same grid and blocks; otherwise
+/// null.
 const launched* instead_of(const launched& what);
 void note_run(const launched& what);
 /// SIM_BUDGET; 0 if there is none.
 double budget_seconds();
-/// True once blocks or launches have not run: memory lacks what they would have written.
+/// True once blocks or launches were skipped: memory lacks their results.
 bool memory_is_partial();
 void note_partial_memory();
 

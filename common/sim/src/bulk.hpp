@@ -1,4 +1,4 @@
-// Bulk copies of a block that have been issued, and what the observer gets to know of them.
+// A block's issued bulk copies, and the observer's records of them.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace sim {
 
-/// Where the rows of a copy lie. Those in shared memory follow each other, `row_bytes` each; in global memory part of a
-/// row may be outside of the tensor: it is filled, or not written.
+/// Where the rows of a copy are. In shared memory they are contiguous, `row_bytes` each; in global memory a row may be
+/// partly outside the tensor: that part is filled, or not written.
 struct bulk_rows {
   struct row {
     std::uintptr_t global;
-    std::uint32_t skip, bytes;  ///< those of the row that exist
+    std::uint32_t skip, bytes;  ///< the part of the row that exists
   };
   std::vector<row> rows;
   std::uint32_t row_bytes = 0;
   unsigned swizzle = 0;      ///< 1, 3, 7: 16-byte pieces are exchanged within 32, 64, 128 bytes
-  bool fill_nan = false;     ///< elsewhere zero
+  bool fill_nan = false;     ///< otherwise fills with zeros
   number type = number::u8;  ///< of the elements
   std::vector<char> data;    ///< of a copy from shared memory, which `global` points into
   std::uint32_t bytes() const { return static_cast<std::uint32_t>(rows.size()) * row_bytes; }
@@ -31,11 +31,11 @@ struct bulk_rows {
   }
 };
 
-/// What a bulk copy or a product touches at once: one record of a thread.
+/// The memory that a bulk copy or a product accesses at once: one record of a thread.
 struct bulk_access {
   enum kind : std::uint8_t { arrives, leaves, product } what = arrives;
   std::shared_ptr<const bulk_rows> rows;  ///< global memory
-  unsigned targets = 1;                   ///< blocks that get them
+  unsigned targets = 1;                   ///< number of blocks that receive them
   bool reduces = false;
   struct range {
     std::uintptr_t begin;
@@ -45,17 +45,17 @@ struct bulk_access {
   std::uint32_t agent = 0, clock = 0;
 };
 
-/// Issued, and not arrived.
+/// Issued but not arrived.
 struct arriving_copy {
-  mbarrier* barrier;  ///< of the block, in whose memory `to` is, too
+  mbarrier* barrier;  ///< in the block whose memory also contains `to`
   char* to;
   std::shared_ptr<const bulk_rows> rows;
   std::uintptr_t pc;
-  std::uint32_t thread;  ///< who issued it
+  std::uint32_t thread;  ///< the issuing thread
   bool from_outside;     ///< in another block
-  unsigned phase;        ///< of the barrier, then
+  unsigned phase;        ///< the barrier's phase at the issue
 };
-/// Issued, and not waited for.
+/// Issued but not waited for.
 struct leaving_copy {
   const char* from;
   std::shared_ptr<const bulk_rows> rows;
@@ -67,10 +67,10 @@ struct leaving_copy {
 struct block_copies {
   std::vector<arriving_copy> arriving;
   std::vector<leaving_copy> leaving;
-  std::vector<std::uint32_t> groups;  ///< by thread: committed
+  std::vector<std::uint32_t> groups;  ///< by thread: number of committed groups
 };
 
-/// Groups of products of a block's warpgroups that have been committed.
+/// Groups of products that a block's warpgroups have committed.
 struct block_products {
   std::vector<std::uint32_t> by_thread;
   std::vector<std::uint32_t> by_warp;  ///< the most of its threads: all lanes issue a product together
@@ -80,12 +80,12 @@ struct block_products {
 // ---- wgmma.cpp
 
 constexpr unsigned warps_per_warpgroup = 4;
-/// What the warpgroup reads of shared memory.
+/// The shared memory that the warpgroup reads.
 std::vector<bulk_access::range> read_by(const warpgroup_product& p);
 std::uint64_t operations_of_warp(const warpgroup_product& p);
-/// Of A and B, as if they did not overlap.
+/// For A and B, as if they did not overlap.
 std::uint64_t shared_bytes_of(const warpgroup_product& p);
-/// Before the warp meets (bulk.cpp).
+/// Called before the warp meets (bulk.cpp).
 void begin_product(warpgroup_product& p, const void* pc);
 
 // ---- tensor_maps.cpp
@@ -93,7 +93,7 @@ void begin_product(warpgroup_product& p, const void* pc);
 /// Moves the data.
 void move_in(const arriving_copy& copy);
 void move_out(const leaving_copy& copy);
-/// The box of a tensor map in global memory; `wrong` says what is wrong with it.
+/// The box of a tensor map in global memory; `wrong` gets an error.
 std::shared_ptr<bulk_rows> rows_of_box(const void* map, const box_begin& begin, const char** wrong);
 
 }  // namespace sim

@@ -1,5 +1,5 @@
-// What bulk copies and the products of warpgroups touch: sectors of global memory, and words of shared memory that they
-// write or read at any time until a thread has waited for them.
+// Memory accessed by bulk copies and products of warpgroups: sectors of global memory, and words of shared memory that
+// they read or write at any time until a thread has waited for them.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -59,8 +59,8 @@ void observer::bulk(std::uint64_t site, const bulk_access& access, std::uint8_t 
   }
 }
 
-/// Sectors are those of L2. Bytes are what reaches shared memory, in each block and with what fills the box outside of
-/// the tensor, or what leaves it.
+/// Counts sectors as L2 does. Bytes are those that reach shared memory, in each block, including the fill outside the
+/// tensor, or those that leave it.
 void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::uint8_t lane,
                            const warp_position& where) {
   const bulk_rows& rows = *access.rows;
@@ -126,7 +126,7 @@ void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::u
   stores_ += stores;
 }
 
-/// Reads at any time until a thread has waited: those that write later have to know of the agent's clock.
+/// May read at any time until a thread has waited: writers must know of the agent's clock.
 void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where) {
   block_shadow& shadow = *block_;
   const auto thread = static_cast<std::uint16_t>(where.first_thread + lane);
@@ -135,7 +135,7 @@ void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uin
   shadow.agents[access.agent].site = static_cast<std::uint32_t>(site);
   shadow.agents[access.agent].thread = thread;
   bool reported = false;
-  // A word that an arrived copy has written says who issued the copy.
+  // A word that an arrived copy wrote stores who issued the copy.
   const auto writer_of = [&](std::size_t word) {
     const std::uint16_t writer = shadow.words[word].writer;
     return writer < shadow.first_agent ? writer : shadow.copies[word].thread;
@@ -189,7 +189,7 @@ void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uin
   }
 }
 
-/// Does the thread write what a copy or a product may still read?
+/// Whether the thread writes memory that a copy or a product may still read.
 void observer::check_asynchronous_readers(std::uint64_t site, std::size_t word, std::uint16_t thread,
                                           std::uintptr_t address, const warp_position& where) {
   const block_shadow& shadow = *block_;
@@ -214,7 +214,7 @@ void observer::check_asynchronous_readers(std::uint64_t site, std::size_t word, 
   }
 }
 
-// ---- as the threads run, with all records merged
+// ---- called as the threads run, with all records merged
 
 void observer::copy_arrived(block_shadow& shadow, const arriving_copy& copy) {
   const word_range words = words_at(reinterpret_cast<std::uintptr_t>(copy.to), copy.rows->bytes());

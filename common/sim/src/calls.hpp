@@ -1,4 +1,4 @@
-// Calls of the runtime API as a tool sees them that listens to each, as CUPTI does.
+// Calls of the runtime API, for a tool that listens to each, like CUPTI.
 #pragma once
 
 #include "sim/api.h"
@@ -7,7 +7,7 @@ namespace sim {
 
 struct stream_work;
 
-/// What a call does is reported between its begin and its end.
+/// A call's effects are reported between its begin and its end.
 class activity_recorder {
  public:
   virtual void begin_call(const char* name) = 0;
@@ -18,12 +18,12 @@ class activity_recorder {
  protected:
   ~activity_recorder() = default;
 };
-/// Null unless the program has asked for records.
+/// Null until the program asks for records.
 extern activity_recorder* call_listener;
-/// The same for the host's code: a kernel's calls are not recorded.
+/// The same for host code only: a kernel's calls are not recorded.
 activity_recorder* host_call_listener();
 
-/// A call of the program's, from here to the end of the scope; declare it before the runtime's lock is taken.
+/// One of the program's calls, until the end of the scope; declare it before taking the runtime's lock.
 class api_call {
  public:
   explicit api_call(const char* name) : to_(call_listener ? host_call_listener() : nullptr) {

@@ -1,5 +1,5 @@
-// Clusters: blocks that one worker runs in turns, so that each can reach the others' shared memory where it lies while
-// they wait.
+// Clusters: blocks that one worker runs in turns, so that each can access the others' shared memory in place while they
+// wait.
 #include <algorithm>
 
 #include "hooks.hpp"
@@ -8,7 +8,7 @@
 
 namespace sim {
 
-/// Runs the blocks until all have finished, or none can go on: then they wait with others. False if the kernel must
+/// Runs the blocks until all have finished, or none can continue: then they wait with others. False if the kernel must
 /// end.
 bool worker::run_cluster(std::uint64_t number, std::deque<running_block*>& waiting) {
   const dim3 grid = grid_->what->config.grid, shape = cluster_shape();
@@ -94,13 +94,13 @@ bool worker::access_in_cluster(std::uint64_t site, std::uintptr_t address) {
 // ---- the barrier
 
 namespace {
-// Flags of block_order: no addresses.
+// Flags of block_order, which are no addresses.
 constexpr std::uintptr_t arrivals = 32, departures = 33;
 }  // namespace
 
 void worker::arrive_at_cluster(std::uintptr_t frame) {
   sim_active_worker = sim_running_worker = nullptr;
-  if (!block_->cluster) {  // a launch without clusters: of one block each
+  if (!block_->cluster) {  // a launch without clusters: each block is its own
     block_->cluster = std::make_shared<block_cluster>();
     block_->cluster->blocks = {block_};
   }

@@ -1,5 +1,5 @@
-// Each rank writes what the others need as a file in a folder that belongs to the communicator, and reads theirs: so
-// threads, groups of one thread, and processes need no different code.
+// Each rank writes its data for the others to a file in the communicator's folder, and reads theirs. So threads, groups
+// of one thread, and processes need no different code.
 #include "collectives.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ constexpr const char* names[] = {"ncclAllReduce", "ncclReduce",   "ncclReduceSca
                                  "ncclSend",      "ncclRecv",     "ncclCommInitRank",  "ncclCommSplit"};
 const char* name_of(collective what) { return names[static_cast<int>(what)]; }
 
-std::mutex state_mutex;  // of these two
+std::mutex state_mutex;  // protects these two
 std::string last_error;
 std::set<ncclComm*>& alive() {  // communicators of this process that have not been destroyed
   static auto& all = *new std::set<ncclComm*>;
@@ -71,7 +71,7 @@ const char* last_refusal() {
 on_device_of::on_device_of(const ncclComm* comm) : before(current_device()) { set_current_device(comm->device); }
 on_device_of::~on_device_of() { set_current_device(before); }
 
-/// After a while it says which rank it waits for.
+/// After a while it names the rank that it waits for.
 message read_message(const fs::path& file, const operation_call& c, int rank) {
   using clock = std::chrono::steady_clock;
   const auto begin = clock::now();
@@ -101,14 +101,14 @@ namespace {
 
 bool is_pair(collective what) { return what == collective::send || what == collective::receive; }
 
-/// Of this rank's part of the call, or of another one's.
+/// The part of this rank, or of another, in the call.
 fs::path file_of(const operation_call& c, int rank) {
   if (c.what == collective::send) return c.comm->folder / fmt::format("m{}.{}.{}", c.comm->rank, c.root, c.number);
   if (c.what == collective::receive) return c.comm->folder / fmt::format("m{}.{}.{}", c.root, c.comm->rank, c.number);
   return c.comm->folder / fmt::format("c{}.{}", c.number, rank);
 }
 
-/// How many elements this rank sends, as one part, or one for each rank.
+/// How many elements this rank sends, as one part, or as one part for each rank.
 std::size_t elements_sent(const operation_call& c) {
   const auto ranks = static_cast<std::size_t>(c.comm->ranks);
   const bool is_root = c.comm->rank == c.root;
@@ -137,7 +137,7 @@ std::size_t elements_received(const operation_call& c) {
 }
 
 bool write_message(const fs::path& file, const message& m) {
-  const fs::path made = file.string() + ".new";  // a reader never sees half of it
+  const fs::path made = file.string() + ".new";  // so that no reader sees a partial file
   std::ofstream out(made, std::ios::binary);
   out.write(reinterpret_cast<const char*>(&m.head), sizeof m.head);
   out.write(m.bytes.data(), static_cast<std::streamsize>(m.bytes.size()));
@@ -151,7 +151,7 @@ bool write_message(const fs::path& file, const message& m) {
 
 // ---- calls
 
-/// What is wrong with a call, if anything is.
+/// Describes an error in a call; "" if there is none.
 struct objection {
   ncclResult_t result = ncclSuccess;
   std::string why;
@@ -179,7 +179,7 @@ objection object_to(const operation_call& c) {
   return {};
 }
 
-/// Writes what the others need.
+/// Writes the data for the other ranks.
 ncclResult_t publish(operation_call& c) {
   ncclComm& comm = *c.comm;
   c.number = c.what == collective::send      ? comm.sent[static_cast<std::size_t>(c.root)]++
@@ -214,7 +214,7 @@ ncclResult_t publish(operation_call& c) {
   return ncclSuccess;
 }
 
-/// The bytes that a rank sends to its neighbour in the ring; or, where there is no ring, that the busiest rank sends or
+/// The bytes that a rank sends to its neighbour in the ring; without a ring, the bytes that the busiest rank sends or
 /// receives.
 double bytes_of_busiest(const operation_call& c) {
   const double n = c.comm->ranks, bytes = static_cast<double>(c.count * bytes_of(c.type));
@@ -245,8 +245,8 @@ void count_links(const operation_call& c) {
                       c.what == collective::scatter;
   if (!at_end) to(next, bytes_of_busiest(c));
 }
-// Measured between two H200 (tests/goldens/nvidia-h200-links.csv): any call, and the share of a copy's rate that each
-// reaches.
+// Measured between two H200 (tests/goldens/nvidia-h200-links.csv): the latency of any call, and the share of a copy's
+// rate that each call reaches.
 constexpr double call_seconds = 26e-6;
 double share_of_link(collective what) {
   switch (what) {
@@ -258,7 +258,7 @@ double share_of_link(collective what) {
     default: return 0.78;
   }
 }
-/// Of each call, how long it takes: what a group calls begins once, and its messages go both ways at the same time.
+/// The time of each call; the calls of a group begin together, and their messages go both ways at the same time.
 std::vector<double> seconds_of(const std::vector<operation_call>& calls) {
   const device_description& d = described_device();
   const double rate = d.link_bytes_per_second > 0 ? d.link_bytes_per_second : d.host_copy_bytes_per_second;
@@ -299,7 +299,7 @@ void enqueue(const operation_call& c, double seconds) {
   tell({stream_work::kind::kernel, name_of(c.what), c.stream, begin, seconds, 0});
 }
 
-/// Waits for what this rank needs, and finishes its part.
+/// Waits for the data that this rank needs, and finishes its part.
 ncclResult_t finish(const operation_call& c, double seconds) {
   ncclComm& comm = *c.comm;
   if (c.what == collective::send) {
@@ -393,8 +393,8 @@ ncclResult_t finish(const operation_call& c, double seconds) {
   return ncclSuccess;
 }
 
-/// What is wrong with two calls of one group, which may run in any order, or at the same time; "" if nothing is. Seen
-/// with NCCL 2.28 between two H200.
+/// Describes a conflict between two calls of one group, which may run in any order, or at the same time; "" if there is
+/// none. Observed with NCCL 2.28 between two H200.
 std::string clash(const operation_call& one, const operation_call& other) {
   const auto overlap = [](const char* a, std::size_t a_bytes, const char* b, std::size_t b_bytes) {
     return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
@@ -413,7 +413,7 @@ std::string clash(const operation_call& one, const operation_call& other) {
       name_of(other.what), both_write ? "writes" : "uses", name_of(one.what), first.file, first.line);
 }
 
-/// All that a group has collected: first each call's own part, then what needs the others'.
+/// Runs everything that a group has collected: first each call's own part, then the parts that need others.
 ncclResult_t run(std::vector<operation_call>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)

@@ -16,11 +16,11 @@
 struct ncclComm {
   std::filesystem::path folder;
   int ranks = 0, rank = 0, device = 0;
-  std::vector<int> devices;                                          ///< of the ranks, as the machine numbers them
+  std::vector<int> devices;                                          ///< of the ranks, by their numbers in the machine
   std::uint64_t collectives = 0;                                     ///< so far
   std::vector<std::uint64_t> sent, got;                              ///< messages, by peer
   std::vector<std::pair<ncclDataType_t, double>> factors;            ///< of ncclRedOpCreatePreMulSum
-  std::uint64_t finished = 0;                                        ///< of them
+  std::uint64_t finished = 0;                                        ///< number of finished collectives
   std::vector<std::pair<std::uint64_t, std::filesystem::path>> own;  ///< files of this rank, by the collective's number
   pid_t process = getpid();                                          ///< a fork's copy is not a rank
 };
@@ -52,18 +52,18 @@ struct operation_call {
   int root;  ///< or the peer
   cudaStream_t stream;
   const void* pc;
-  std::uint64_t number = 0;                ///< of this communicator's collectives, or of the pair's messages
-  std::function<ncclResult_t()> finished;  ///< of `join` and `split`: what the rank does when all have come
+  std::uint64_t number = 0;                ///< of this communicator's collectives, or of the messages between the pair
+  std::function<ncclResult_t()> finished;  ///< for `join` and `split`: runs in the rank when all have arrived
 };
 
-/// What a rank says of its call; its bytes follow, then the items that its stream comes after.
+/// A rank's description of its call; its bytes follow, then the items that its stream depends on.
 struct header {
   collective what{};
   ncclDataType_t type{};
   ncclRedOp_t op{};
   int root = 0, device = 0;
   pid_t process = 0;
-  std::uint64_t count = 0, bytes = 0, items = 0, finished = 0;  ///< finished: collectives, before this one
+  std::uint64_t count = 0, bytes = 0, items = 0, finished = 0;  ///< finished: collectives before this one
   double ready = 0;
 };
 struct message {

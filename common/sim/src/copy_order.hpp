@@ -1,4 +1,4 @@
-// What orders copies and fills: races with launches in other streams, and sources that the host changes too early. The
+// The order of copies and fills: races with launches in other streams, and sources that the host changes too early. The
 // caller holds runtime_mutex.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace sim {
 
-/// A copy or fill in this stream that is about to use device memory; reports a race with a launch, copy or fill that
-/// nothing orders before it. Begun once, then told of each row.
+/// A copy or fill in this stream that will use device memory; reports a race with a launch, copy or fill that nothing
+/// orders before it. Construct it once, then call it for each row.
 class copy_order {
  public:
   explicit copy_order(cudaStream_t stream);
@@ -21,7 +21,7 @@ class copy_order {
  private:
   void use(const void* begin, std::size_t bytes, bool stores) const;
 
-  std::uint16_t epoch_ = 0;  ///< 0: all work is in one stream, and ordered
+  std::uint16_t epoch_ = 0;  ///< 0: all work is in one stream, so it is ordered
   cudaStream_t stream_;
 };
 

@@ -1,4 +1,4 @@
-// The launches in the columns of Nsight Compute, so that the same script reads both.
+// The launches in Nsight Compute's columns, so that the same script reads both.
 #include "csv.hpp"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ std::string unit_of(const std::string& metric) {
   return "";
 }
 
-/// Integers as they are, other numbers with two decimals, no separators: as ncu prints them in the C locale.
+/// Integers unchanged, other numbers with two decimals, no separators: as ncu prints them in the C locale.
 std::string number(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
 }

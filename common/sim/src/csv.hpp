@@ -1,4 +1,4 @@
-// The launches in the columns of Nsight Compute.
+// The launches in Nsight Compute's columns.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace sim {
 
 /// The launches as `ncu --csv --page raw --print-units base` prints them: names, units, then a row for each launch.
-/// Kernels have the names that the source launches them by.
+/// Kernels are named as in the launching source.
 std::string csv_of(const std::vector<launched>& launches);
 /// Writes them to a file; "-" is stdout.
 void write_csv(const std::string& path);

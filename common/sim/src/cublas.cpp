@@ -92,7 +92,7 @@ constexpr cudaDataType type_of = Eigen::NumTraits<T>::IsComplex ? (is_wide<T> ? 
                                                                 : (is_wide<T> ? CUDA_R_64F : CUDA_R_32F);
 template <class T>
 constexpr cublasComputeType_t compute_of = is_wide<T> ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
-/// As BLAS measures complex numbers where it need not be exact.
+/// BLAS's cheap absolute value of a complex number.
 template <class T>
 real<T> size_of(const T& x) {
   return std::abs(Eigen::numext::real(x)) + std::abs(Eigen::numext::imag(x));
@@ -209,7 +209,7 @@ cublasStatus_t trsm(cublasHandle_t handle, const char* call, cublasSideMode_t si
 }
 
 bool is_triangle(cublasFillMode_t fill) { return fill == CUBLAS_FILL_MODE_LOWER || fill == CUBLAS_FILL_MODE_UPPER; }
-/// All of a symmetric or Hermitian matrix of which one triangle is stored.
+/// The whole of a symmetric or Hermitian matrix, from its stored triangle.
 template <class T>
 matrix<T> symmetric(const matrix<T>& stored, cublasFillMode_t fill, bool hermitian) {
   if (!hermitian) {
@@ -254,7 +254,7 @@ void store_column(T* data, int n, int step, const matrix<T>& values) {
   written(data, n, step);
 }
 
-/// A factor on the host or the device, as a number of another type; empty if there is no pointer to it.
+/// A factor on the host or the device, converted to another type; empty if its pointer is null.
 template <class T, class R>
 std::function<T()> factor_of(cublasHandle_t handle, const R* at) {
   if (!handle || !at) return {};
@@ -304,8 +304,8 @@ template <class T>
 T across(const T& x, bool hermitian) {
   return hermitian ? Eigen::numext::conj(x) : x;
 }
-/// One triangle of C = alpha op(A) op(B)^T + beta C; if it is to be symmetric, + alpha op(B) op(A)^T. Hermitian: ^H,
-/// and the second alpha is conjugate.
+/// One triangle of C = alpha op(A) op(B)^T + beta C; for a symmetric result, + alpha op(B) op(A)^T. Hermitian: ^H
+/// instead of ^T, and the second alpha is conjugated.
 template <class T>
 cublasStatus_t rank_update(cublasHandle_t handle, const char* call, cublasFillMode_t fill, cublasOperation_t op, int n,
                            int k, const std::function<T()>& p, const T* a, int lda, const T* b, int ldb, bool both,
@@ -325,7 +325,7 @@ cublasStatus_t rank_update(cublasHandle_t handle, const char* call, cublasFillMo
     store_triangle<T>(z, fill, sums);
   });
 }
-/// One triangle of A += alpha x y^T; if there are two vectors, + alpha y x^T. Hermitian: as above.
+/// One triangle of A += alpha x y^T; with two vectors, + alpha y x^T. Hermitian: as above.
 template <class T>
 cublasStatus_t rank_one(cublasHandle_t handle, const char* call, cublasFillMode_t fill, int n,
                         const std::function<T()>& p, const T* x, int x_step, const T* y, int y_step, bool both, T* a,
@@ -393,7 +393,7 @@ cublasStatus_t dgmm(cublasHandle_t handle, const char* call, cublasSideMode_t si
       store<T>(z, values * factors.col(0).asDiagonal());
   });
 }
-/// Turns each pair (x, y) by the angle whose cosine and sine are c and s.
+/// Rotates each pair (x, y) by the angle with cosine c and sine s.
 template <class T>
 cublasStatus_t rotate(cublasHandle_t handle, const char* call, int n, T* x, int x_step, T* y, int y_step, const T* c,
                       const T* s) {
@@ -459,7 +459,7 @@ cublasStatus_t elementwise(cublasHandle_t handle, const char* call, int n, T* x,
   });
 }
 
-/// Reduces one or two vectors to a number, on the host or the device as the pointer mode says.
+/// Reduces one or two vectors to a number, on the host or the device, depending on the pointer mode.
 template <class T, class R, class Reduce>
 cublasStatus_t reduction(cublasHandle_t handle, const char* call, int n, const T* x, int x_step, const T* y, int y_step,
                          R* result, Reduce reduce) {

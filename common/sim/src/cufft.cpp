@@ -1,4 +1,4 @@
-// cuFFT on Eigen's FFT: a transform of several dimensions is one along each.
+// cuFFT on Eigen's FFT: a transform in several dimensions is a transform along each.
 #include "cufftXt.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace sim {
 namespace {
 
-/// How one side of a transform lies in memory. Strides and distances are in elements of its type.
+/// The memory layout of one side of a transform. Strides and distances are in elements of its type.
 struct placement {
   std::vector<std::size_t> extent;  ///< of the storage
   std::size_t stride = 1, distance = 0;
@@ -28,8 +28,8 @@ struct plan {
   std::vector<std::size_t> n;
   placement in, out;
   cufftType type = CUFFT_C2C;
-  std::size_t batches = 0;     ///< 0: not made
-  bool in_place_rows = false;  ///< packed real data, which has another row length if it is transformed in place
+  std::size_t batches = 0;     ///< 0: not created
+  bool in_place_rows = false;  ///< packed real data, whose row length differs for transforms in place
   cudaStream_t stream = nullptr;
   callback load, store;
 };
@@ -62,7 +62,7 @@ void for_each_element(const std::vector<std::size_t>& n, const placement& where,
   }
 }
 
-/// Along dimension `d` of packed data.
+/// Transforms packed data along dimension `d`.
 template <class T>
 void transform_along(std::vector<std::complex<T>>& data, const std::vector<std::size_t>& n, std::size_t d,
                      bool forward) {
@@ -86,13 +86,13 @@ void transform(std::vector<std::complex<T>>& data, const std::vector<std::size_t
   for (std::size_t d = 0; d < n.size(); ++d) transform_along(data, n, d, forward);
 }
 
-/// Element `i` of the half spectrum of real data belongs to index[last] <= n[last] / 2; the other half is conjugate.
+/// Element `i` of real data's half spectrum has index[last] <= n[last] / 2; the other half is its conjugate.
 std::vector<std::size_t> half_of(std::vector<std::size_t> n) {
   n.back() = n.back() / 2 + 1;
   return n;
 }
 
-/// An element as callbacks have it.
+/// An element in the form that callbacks use.
 template <class T>
 struct as_passed {
   using type = T;

@@ -1,5 +1,5 @@
-// CUPTI's Activity API. What the program calls and the device does become records, which wait until they are complete,
-// a kernel's until the host knows that it has ended, and then go into the program's buffers.
+// CUPTI's Activity API. The program's calls and the device's work become records. They wait until they are complete, a
+// kernel's until the host knows that it has ended, and then go into the program's buffers.
 #include "cupti.h"
 
 #include <pthread.h>
@@ -28,8 +28,8 @@
 namespace sim {
 namespace {
 
-// What a recorded call and the begin or end of a range take on the host. Without CUPTI the modelled host takes no time
-// for them. Assumed: those of an H100's host are between 1 and 5 microseconds.
+// The host time of a recorded call, and of a range's begin or end. Without CUPTI the modelled host takes no time for
+// them. Assumed: an H100's host takes between 1 and 5 microseconds.
 constexpr double call_seconds = 1e-6, step_seconds = 1e-7;
 
 using bytes = std::vector<std::uint8_t>;
@@ -48,19 +48,19 @@ struct {
   std::bitset<CUPTI_ACTIVITY_KIND_COUNT> enabled;
   std::vector<bytes> complete;
   std::vector<unfinished_record> unfinished;
-  double next_complete_at = 0;  // the earliest of these
+  double next_complete_at = 0;  // the earliest of all records
   std::size_t dropped = 0;
   std::uint32_t calls = 0, markers = 0;
   std::set<std::string> names;  // a program may keep their addresses
 } all;
 
-/// Held while the program's callbacks run, which may call CUDA: so without the mutex above.
+/// Held while the program's callbacks run; these may call CUDA, so the mutex above is not held.
 struct {
   std::recursive_mutex mutex;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
   program_buffer buffer;
-  std::size_t most_records = 0;  // in a buffer, whatever the program says; 0: as many as fit
+  std::size_t most_records = 0;  // limit per buffer, whatever the program says; 0: as many as fit
   bool at_work = false;
 } delivery;
 
@@ -91,7 +91,7 @@ std::size_t record_bytes(CUpti_ActivityKind kind) {
   }
 }
 
-/// Nanoseconds, as CUPTI counts them: since 1970.
+/// Nanoseconds since 1970, as CUPTI counts them.
 std::uint64_t timestamp(double modelled_seconds) {
   static const std::uint64_t begin = [] {
     timespec now{};
@@ -148,7 +148,7 @@ void clear_times(CUpti_Activity* record) {
   }
 }
 
-/// Takes what has been completed; with `forced`, what has not, too, without its times.
+/// Takes completed records; if `forced`, also incomplete ones, without their times.
 std::vector<bytes> take_complete(bool forced) {
   const double now = spend_on_host(0);
   const std::scoped_lock lock(all.mutex);
@@ -165,7 +165,7 @@ std::vector<bytes> take_complete(bool forced) {
   return taken;
 }
 
-/// Into the program's buffers.
+/// Moves records into the program's buffers.
 void deliver(bool forced = false) {
   const std::scoped_lock lock(delivery.mutex);
   if (!delivery.request || delivery.at_work) return;
@@ -174,7 +174,7 @@ void deliver(bool forced = false) {
   delivery.at_work = false;
 }
 
-/// A buffer with an incomplete record is not returned before a forced flush; here those records wait outside.
+/// CUPTI does not return a buffer with an incomplete record before a forced flush; here such records wait outside.
 void flush(bool forced) {
   const std::scoped_lock lock(delivery.mutex);
   deliver(forced);
@@ -327,7 +327,7 @@ class markers final : public lab::range_listener {
   }
 } range_recorder;
 
-/// Kinds that may be enabled although no record of theirs ever comes: samples enable them without a need.
+/// Kinds that may be enabled although they never have records: samples enable them needlessly.
 bool stays_empty(CUpti_ActivityKind kind) {
   switch (kind) {
     case CUPTI_ACTIVITY_KIND_DEVICE:

@@ -19,7 +19,7 @@ namespace {
 
 using namespace sim;
 
-/// The type in memory that an element has, and the one in which it is computed with.
+/// An element's type in memory, and its type for computing.
 template <class T>
 struct element {
   using type = T;
@@ -95,7 +95,7 @@ cusolverStatus_t potrf(cusolverDnHandle_t handle, const char* call, cublasFillMo
   if (!handle) return CUSOLVER_STATUS_NOT_INITIALIZED;
   if (!fits(n, n, lda)) return CUSOLVER_STATUS_INVALID_VALUE;
   return run(handle, call, cube(n) / 3, {range("A", a, n, n, lda, true), range_of_info(info)}, [=] {
-    // The public class does not tell which minor is not positive.
+    // The public class does not tell which leading minor is not positive.
     matrix<wide<T>> m = load(a, n, n, lda);
     const bool lower = uplo == CUBLAS_FILL_MODE_LOWER;
     if (!lower) m.adjointInPlace();
@@ -120,7 +120,7 @@ cusolverStatus_t potrs(cusolverDnHandle_t handle, const char* call, cublasFillMo
              });
 }
 
-/// P A = L U with rows exchanged for the largest pivot or, without `pivots`, as they are.
+/// P A = L U with rows exchanged for the largest pivot or, without `pivots`, unchanged.
 template <class T, class Pivot>
 cusolverStatus_t getrf(cusolverDnHandle_t handle, const char* call, int m, int n, T* a, int lda, Pivot* pivots,
                        int* info) {
@@ -190,7 +190,7 @@ cusolverStatus_t geqrf(cusolverDnHandle_t handle, const char* call, int m, int n
                *info = 0;
              });
 }
-/// Q, of which geqrf left the reflectors: its first `columns` columns.
+/// Q, from the reflectors that geqrf left: its first `columns` columns.
 template <class S>
 matrix<S> q_of(const matrix<S>& reflectors, const matrix<S>& tau, int columns) {
   const Eigen::Index rows = reflectors.rows();
@@ -246,8 +246,8 @@ cusolverStatus_t syevd(cusolverDnHandle_t handle, const char* call, cusolverEigM
              });
 }
 
-/// A = U S V^H. Jobs: A, all columns of U or rows of V^H; S, as many as there are singular values; O, these in place of
-/// A; N, none.
+/// A = U S V^H. Jobs: A: all columns of U or rows of V^H; S: as many as there are singular values; O: these, in place
+/// of A; N: none.
 template <class T, class R>
 cusolverStatus_t gesvd(cusolverDnHandle_t handle, const char* call, signed char job_u, signed char job_vt, int m, int n,
                        T* a, int lda, R* s, T* u, int ldu, T* vt, int ldvt, int* info) {
@@ -277,8 +277,8 @@ cusolverStatus_t gesvd(cusolverDnHandle_t handle, const char* call, signed char 
 
 // ---- the calls with sizes of 64 bits
 
-/// Calls `f` with a null pointer to elements of a type, and one to those of their absolute values. The other types of
-/// the call are that type, or that of the absolute values.
+/// Calls `f` with a null pointer to elements of a type, and one to their absolute values' type. The call's other types
+/// must be one of these.
 template <class Call>
 cusolverStatus_t with_type(cudaDataType type, std::initializer_list<cudaDataType> same,
                            std::initializer_list<cudaDataType> of_absolute_values, std::initializer_list<int64_t> sizes,

@@ -57,7 +57,7 @@ struct cusparseSpMatDescr {
   int batches = 1;
   std::int64_t offsets_stride = 0, values_stride = 0;
 
-  /// How many rows or columns have an offset; COO has none.
+  /// The number of rows or columns that have an offset; COO has none.
   std::int64_t compressed() const { return format == CUSPARSE_FORMAT_CSC ? columns : rows; }
   std::int64_t offset_count() const { return format == CUSPARSE_FORMAT_COO ? nonzeros : compressed() + 1; }
 };
@@ -100,7 +100,7 @@ void put_index(void* indices, cusparseIndexType_t type, std::int64_t i, std::int
     static_cast<std::int32_t*>(indices)[i] = static_cast<std::int32_t>(index);
 }
 
-// ---- what a call touches
+// ---- the memory that a call accesses
 
 device_range range(const char* name, const void* begin, std::int64_t count, std::size_t bytes, bool written = false) {
   return {name, begin, static_cast<std::size_t>(std::max<std::int64_t>(count, 0)) * bytes, written};
@@ -119,7 +119,7 @@ ranges operator+(ranges a, const ranges& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
-/// `written`: its values; its structure, too, if `whole`.
+/// `written`: its values, and if `whole` its structure.
 ranges of(const cusparseSpMatDescr& m, bool written = false, bool whole = false) {
   const std::int64_t batches = m.batches - 1;
   const std::int64_t offsets_stride = m.format == CUSPARSE_FORMAT_COO ? m.values_stride : m.offsets_stride;
@@ -151,8 +151,8 @@ bool real(const Operands&... operands) {
 
 // ---- loading and storing
 
-/// Calls visit(row, column, place) for each entry of a matrix, or of one of its batch; ends the call where an entry
-/// lies outside.
+/// Calls visit(row, column, place) for each entry of a matrix, or of one in a batch; ends the call if an entry is
+/// outside.
 template <class Visit>
 void for_each_entry(const cusparseSpMatDescr& m, int batch, const Visit& visit) {
   const std::int64_t values = batch * m.values_stride, offsets = batch * m.offsets_stride;
@@ -209,7 +209,7 @@ void store(const cusparseDnMatDescr& m, const dense& values, int batch = 0) {
     for (Eigen::Index row = 0; row < m.rows; ++row)
       put_value(m.values, m.type, place_in(m, row, column, batch), values(row, column));
 }
-/// A vector is a matrix of one column.
+/// A vector is a matrix with one column.
 cusparseDnMatDescr as_matrix(const cusparseDnVecDescr& v) {
   return {v.size, 1, v.size, v.values, v.type, CUSPARSE_ORDER_COL};
 }
@@ -232,7 +232,7 @@ void store(const cusparseSpMatDescr& m, const matrix& from) {
 
 // ---- computing
 
-/// C = alpha op(A) op(B) + beta C; a beta of zero reads no C.
+/// C = alpha op(A) op(B) + beta C; if beta is zero, C is not read.
 void multiply(cusparseOperation_t op_a, cusparseOperation_t op_b, double alpha, const cusparseSpMatDescr& a,
               const cusparseDnMatDescr& b, double beta, const cusparseDnMatDescr& c) {
   for (int batch = 0; batch < c.batches; ++batch) {
@@ -904,7 +904,7 @@ cusparseStatus_t cusparseXcsrsort(cusparseHandle_t handle, int m, int, int nonze
               range("P", permutation, permutation ? nonzeros : 0, sizeof(int), true)},
              [=] {
                for (int row = 0; row < m; ++row) {
-                 std::vector<std::pair<int, int>> entries;  // column, where it was
+                 std::vector<std::pair<int, int>> entries;  // column, original position
                  for (int i = row_offsets[row] - base; i < row_offsets[row + 1] - base; ++i)
                    entries.emplace_back(columns[i], permutation ? permutation[i] : 0);
                  std::stable_sort(entries.begin(), entries.end(),

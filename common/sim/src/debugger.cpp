@@ -1,5 +1,5 @@
-// The debugger's view of a kernel, and the calls that simcc -G puts before each line. Always compiled with -g: the
-// debugger learns the types from here.
+// The debugger's view of a kernel, and the calls that simcc -G inserts before each line. Always compiled with -g: the
+// debugger reads the types from here.
 #define SIM_DEFINE_LINE_FUNCTION  // sim_line, in assembly: sim/machine.h
 #include "debugger.hpp"
 
@@ -75,8 +75,8 @@ void tell_debugger(const launch_counts& so_far, const fault_report& report) {
 
 // ---- worker: lanes advance together
 
-/// The lanes that run now: those that are between two lines; else those in the deepest call, at the lowest line, so
-/// that lanes meet again after a branch, a call or a loop. The first to come to a line may stop there.
+/// The lanes that run now: those between two lines; otherwise those in the deepest call, at the lowest line, so that
+/// lanes meet again after a branch, a call or a loop. The first to reach a line may stop there.
 unsigned worker::lanes_in_step(unsigned first, unsigned count) {
   unsigned between = 0, together = 0;
   std::uintptr_t depth = 0, line = 0;
@@ -110,7 +110,7 @@ unsigned worker::lanes_in_step(unsigned first, unsigned count) {
   return together;
 }
 
-/// Called when the thread reaches a line of a program that simcc -G built: lets the warp's other lanes reach it, too.
+/// Called when the thread reaches a line of a program built by simcc -G: lets the warp's other lanes reach it, too.
 /// Returns whether the thread may stop there.
 bool worker::reach_line(std::uintptr_t pc, std::uintptr_t frame) {
   if (!debugged.attached) return true;
@@ -133,7 +133,7 @@ extern "C" {
 [[gnu::noinline]] void sim_debugger_report() { asm volatile("" ::: "memory"); }
 
 [[gnu::used]] std::uintptr_t sim_reach_line(std::uintptr_t pc, std::uintptr_t frame) {
-  if (!sim_running_worker) return 1;  // no thread: the host finds out which kernel a launch would run
+  if (!sim_running_worker) return 1;  // no thread: the host checks which kernel a launch would run
   return sim_running_worker->reach_line(pc, frame) ? 0 : 1;
 }
 }

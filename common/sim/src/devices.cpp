@@ -26,13 +26,13 @@ extern "C" const sim::program_variable __stop_sim_device_variables[] __attribute
 namespace sim {
 namespace {
 
-/// Numbers in the machine of those that the program sees.
+/// The machine's numbers of the devices that the program sees.
 const std::vector<int>& visible() {
   static const auto& all = *[] {
     auto* const found = new std::vector<int>;
     const char* const wanted = setting("SIM_DEVICES");
     const int count = wanted ? std::clamp(std::atoi(wanted), 1, most_devices) : 1;
-    // Without SIM_DEVICES, "no GPU" there is about the GPUs of this machine.
+    // Without SIM_DEVICES, "no GPU" there refers to this machine's GPUs.
     const char* const list = wanted ? std::getenv("CUDA_VISIBLE_DEVICES") : nullptr;
     if (!list) {
       for (int d = 0; d < count; ++d) found->push_back(d);
@@ -51,7 +51,7 @@ const std::vector<int>& visible() {
   }();
   return all;
 }
-[[gnu::constructor(102)]] void read_devices() { visible(); }  // what the program writes later changes nothing
+[[gnu::constructor(102)]] void read_devices() { visible(); }  // later changes by the program have no effect
 
 // Measured between two H200 (tests/goldens/nvidia-h200-links.csv, and counters of link_counters.cu): a kernel that
 // loads from or stores to the other one, copies beyond a launch, and copies through the host.
@@ -61,7 +61,7 @@ constexpr double staged_seconds = 17e-6, staged_share = 0.77;
 double link_rate() { return described_device().link_bytes_per_second; }
 
 thread_local int current __asm__("sim_current_device") = 0;
-std::atomic<int> at_work = 0;  // the device whose kernel runs, or has run last
+std::atomic<int> at_work = 0;  // the device whose kernel runs, or ran last
 
 using matrix = std::array<std::array<bool, most_devices>, most_devices>;
 matrix peers{}, pools{};
@@ -71,7 +71,7 @@ struct traffic {
 };
 std::map<std::pair<int, int>, traffic> links;  // by number in the machine
 
-/// Each device's own copies of variables; those of the resident one are in their place.
+/// Each device's own copies of variables; the resident device's are in place.
 struct variables {
   struct range {
     char* begin;
@@ -94,7 +94,7 @@ struct variables {
     char* to = images[static_cast<std::size_t>(device)].data();
     for (const range& r : ranges) to = std::copy_n(r.begin, r.bytes, to);
   }
-  /// No race with what another device did to its copy.
+  /// Not a race: another device's accesses were to its own copy.
   static void forget_uses(const range& r) {
     const program_range all = program_data();
     const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(r.begin) - all.begin;

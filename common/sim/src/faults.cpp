@@ -1,4 +1,4 @@
-// The checkers' reports: which are kept, and the text of each.
+// The checkers' reports: which to keep, and their text.
 #include "faults.hpp"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ std::string line_text(std::uint64_t site) {
   return fmt::format("{}:{}", at.file, at.line);
 }
 
-/// The lines of a launch's accesses that are `wanted`: up to three, "" if there are none.
+/// The lines of a launch's `wanted` accesses: up to three; "" if there are none.
 template <class Predicate>
 std::string lines_where(const launched& where, Predicate wanted) {
   std::vector<std::string> lines;
@@ -66,8 +66,8 @@ std::string lines_that_touch(const launched& where, std::uintptr_t address, Pred
   return lines.empty() ? "an unknown line" : lines;
 }
 
-/// What else may order a race, if the launch has a flag or a counter beside the data: an atomic or volatile access of
-/// one variable. Within a block, counters most often count something else.
+/// Another possible order for a race, if the launch has a flag or a counter beside the data: an atomic or volatile
+/// access to one variable. Within a block, counters usually count something else.
 std::string missing_fence(const launched& where, const fault_report& r, const char* fence) {
   const std::string flags = lines_where(where, [&](space memory, std::uint64_t site, const site_counts& c) {
     const bool data = memory == r.where && c.low <= r.address && r.address < c.high;
@@ -82,7 +82,7 @@ std::string missing_fence(const launched& where, const fault_report& r, const ch
                          : "");
 }
 
-/// What a launch, copy or fill had of this address.
+/// The access of a launch, copy or fill to this address.
 std::string work_of_epoch(std::uint64_t epoch, std::uintptr_t address, bool loads) {
   const launched* of = nullptr;
   for (const launched& l : launch_log())
@@ -122,16 +122,15 @@ std::string place_in_allocation(std::uintptr_t address) {
 bool is_excused(const launch_counts& c, const fault_report& r, bool fences_order_blocks) {
   if (r.what == fault::stream_race) return c.fenced_for_all || (c.hands_over_global && !site_in_block(r.site));
   if (r.what == fault::early_access) return c.hands_over_global;
-  // A flag without a fence passes nothing but itself.
+  // A flag without a fence orders only itself.
   if (r.what == fault::global_race)
     return (c.fenced_for_all && fences_order_blocks) ||
            (c.hands_over_global && site_strength(r.site) != strength::plain && !site_in_block(r.site));
-  // Data that a block passes to another is marked as written slightly late.
+  // Data that a block hands to another is marked as written slightly late.
   if (r.what == fault::uninitialised && r.where == space::global)
     return ((c.fenced && fences_order_blocks) || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
   if (r.what != fault::block_race) return false;
-  // As in the guide's atomicAdd of doubles: a load, then a compare-and-swap, which fails if the number has changed
-  // since.
+  // As in the guide's atomicAdd of doubles: a load, then a compare-and-swap, which fails if the number has changed.
   return (r.between_flags && c.fenced) ||
          (r.is_load_beside_atomic() && c.compared_loads.contains(static_cast<std::uint32_t>(r.site)));
 }
@@ -150,7 +149,7 @@ bool may_hand_over(const launched& what) {
   return c.hands_over_global || what.blocks_run || sampling() != 1 || cluster.x * cluster.y * cluster.z != 1 ||
          std::any_of(c.sites.begin(), c.sites.end(), may_be_flag);
 }
-/// A race is seen from both sides, and the load's is kept.
+/// Both sides of a race report it; keep the load's report.
 bool is_other_side(const fault_report& store, const fault_report& load) {
   return store.what == fault::block_race && load.what == store.what && site_operation(store.site) != operation::load &&
          site_operation(load.site) == operation::load && line_text(load.site) == line_text(store.other_site) &&
@@ -170,7 +169,7 @@ void settle_reports(launched& what) {
       counts.pc = a->pc;
       counts.name = a->name;
     }
-  // A spinning loop may have several loads on one line, and a compiler duplicates loops.
+  // A spinning loop may have several loads on one line, and compilers duplicate loops.
   std::map<std::string, fault_report*> waits;
   for (auto next = faults.begin(); next != faults.end();) {
     fault_report& r = next->second;
@@ -182,7 +181,7 @@ void settle_reports(launched& what) {
       next = faults.erase(next);
     }
   }
-  // What mends a race between warps mends one within a warp, too.
+  // The fix of a race between warps also fixes one within a warp.
   for (const auto& [key, r] : faults)
     for (auto& [of, o] : faults)
       if (is_other_side(r, o) && r.other == party::thread) o.other = party::thread;
@@ -192,14 +191,14 @@ void settle_reports(launched& what) {
       const fault_report& o = other.second;
       const auto pc = [](std::uint64_t site) { return site & 0xffff'ffff; };
       if (is_other_side(r, o)) return true;
-      // A read that comes too early is first of all a race.
+      // A read that comes too early is foremost a race.
       if (r.what == fault::uninitialised && r.where == space::shared)
         return o.what == fault::block_race && (o.site == r.site || pc(o.other_site) == pc(r.site));
       if (r.what != fault::global_race || o.what != r.what || site_operation(r.site) != operation::load ||
           site_operation(o.site) == operation::load)
         return false;
       const auto load = c.sites.find({space::global, r.site}), store = c.sites.find({space::global, o.site});
-      return load != c.sites.end() && store != c.sites.end() &&  // bulk copies count elsewhere
+      return load != c.sites.end() && store != c.sites.end() &&  // bulk copies are counted elsewhere
              store->second.low <= r.address && r.address < store->second.high && load->second.low <= o.address &&
              o.address < load->second.high;
     });
@@ -366,7 +365,7 @@ std::string describe(const launched& where, const stopped_thread& stopped) {
 namespace {
 std::vector<std::string> of_host, warnings_of_host;
 
-std::mutex noting;  // a thread beside a host function notes, too, without the runtime's lock
+std::mutex noting;  // threads that call a host function also note, without the runtime's lock
 
 void note_once(std::vector<std::string>& known, const std::string& what) {
   const std::scoped_lock lock(noting);
@@ -386,7 +385,7 @@ void note_host_warning(const std::string& what) {
 const std::vector<std::string>& host_warnings() { return warnings_of_host; }
 
 void note_shift(const char* file, unsigned line, std::int64_t count, int width) {
-  static std::set<std::pair<const char*, unsigned>> noted;  // all lanes of a warp may do it, in each turn of a loop
+  static std::set<std::pair<const char*, unsigned>> noted;  // all lanes of a warp may do it, in each iteration
   {
     const std::scoped_lock lock(noting);
     if (!noted.emplace(file, line).second) return;
@@ -418,7 +417,7 @@ void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bo
 }
 
 namespace {
-/// The host uses memory that it shares with the device: has it waited for what else does?
+/// The host uses memory that it shares with the device: checks whether it has waited for other users.
 void host_access_beside_work(std::uintptr_t address, std::uint64_t site) {
   if (host_shares_device_memory() || site_strength(site) != strength::plain) return;
   const std::scoped_lock lock(runtime_state_mutex());

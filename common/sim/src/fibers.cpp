@@ -15,8 +15,8 @@
 namespace sim {
 namespace {
 
-/// A thread whose stack is full has touched the page below it, and one that calls no function goes to its address.
-/// Anything else crashes as it would without us.
+/// A thread whose stack is full has accessed the page below it; a thread that calls no function jumps to its address.
+/// Other crashes happen as without the simulated device.
 void end_where_stack_is_full(int, siginfo_t* crash, void* context) {
   worker* self = sim_running_worker;
   const auto* at = static_cast<const ucontext_t*>(context);
@@ -29,18 +29,18 @@ void end_where_stack_is_full(int, siginfo_t* crash, void* context) {
   std::signal(SIGSEGV, SIG_DFL);
 }
 
-/// On x86-64 an integer division that has no result stops the program; on a GPU the result is any number.
+/// On x86-64 an integer division without a result stops the program; on a GPU the result is any number.
 void end_at_division(int, siginfo_t* crash, void*) {
   if (sim_running_worker)
     stop_kernel(
-        fault::trap, static_cast<char*>(crash->si_addr) + 1,  // as after a call
+        fault::trap, static_cast<char*>(crash->si_addr) + 1,  // the address after a call
         "integer division by zero, or of INT_MIN by -1: on a GPU the result is undefined; test the divisor first");
   std::signal(SIGFPE, SIG_DFL);
 }
 
 }  // namespace
 
-/// On this OS thread. A program that has a handler of its own keeps it.
+/// Installs the handler for this OS thread. A program's own handler stays.
 void worker::watch_crashes() {
   const auto watch = [](int signal, void (*handler)(int, siginfo_t*, void*)) {
     struct sigaction now {};
@@ -99,7 +99,7 @@ fiber_stack* worker::take_stack() {
   }
   // A guard page below each of the first stacks; the system does not allow enough mappings for all.
   if (i < max_threads) mprotect(stack_memory_ + i * stack_bytes, page_bytes(), PROT_NONE);
-  // The tops have different offsets in a page; otherwise all of them would fall into the same cache sets.
+  // The tops have different offsets in a page; otherwise all would fall into the same cache sets.
   stacks_.push_back({stack_memory_ + (i + 1) * stack_bytes - (i % 64) * 64, nullptr});
   keep_in_dumps(reinterpret_cast<std::uintptr_t>(stacks_.back().top) - stack_bytes / 8, stack_bytes / 8);
   return &stacks_.back();
@@ -117,8 +117,8 @@ void worker::activate(thread_state& thread) {
   if (debugged.attached) debugged.current = static_cast<int>(current_number_);
 }
 
-/// Reads the registers that functions keep as they are in the kernel's code, whose frame ends here: our own functions
-/// in between may have saved them anywhere. False if the stack cannot be unwound.
+/// Reads the callee-saved registers as they are in the kernel's code, whose frame ends here: our own functions in
+/// between may have saved them anywhere. False if the stack cannot be unwound.
 [[gnu::noinline, gnu::cold]] bool worker::look(std::uintptr_t frame) {
   sim_active_worker = sim_running_worker = nullptr;
   caller_stack_ = frame;
@@ -133,7 +133,7 @@ void worker::activate(thread_state& thread) {
   return _Unwind_Backtrace(take, this) != _URC_END_OF_STACK;
 }
 
-/// Runs the thread until it leaves. Returns how many steps it took.
+/// Runs the thread until it yields. Returns how many steps it took.
 std::uint64_t worker::resume(thread_state& thread) {
   if (!thread.stack) {
     thread.stack = take_stack();
@@ -171,7 +171,7 @@ std::uint64_t worker::resume(thread_state& thread) {
 }
 
 /// A thread whose state (stack, registers, and the values it has just read) repeats is spinning: it waits for another
-/// thread to change what it reads.
+/// thread to change a value that it reads.
 void worker::remember_state(thread_state& thread, const lane_records& records) {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
   const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x9e37'79b9'7f4a'7c15 + (hash >> 29); };
@@ -182,7 +182,7 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
   const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin, 32);
   for (const access* a = records.write - recent; a != records.write; ++a) {
     if (site_operation(a->site) >= operation::order) continue;  // numbered
-    mix(a->address);                                            // also of a copy that it left halfway
+    mix(a->address);                                            // also of an incomplete copy
     if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4)
       mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));
   }

@@ -14,8 +14,8 @@
 namespace sim {
 namespace {
 
-/// Atomics on the same address run one after another; each round covers all sectors that still have one. Observed on an
-/// H200.
+/// Atomics on the same address run one after another; each round covers all sectors with a remaining one. Observed on
+/// an H200.
 std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
   std::uintptr_t sorted[lanes_per_warp], of_round[lanes_per_warp];
   std::copy(a.begin(), a.end(), sorted);
@@ -31,8 +31,8 @@ std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
   return total;
 }
 
-/// What a link carries for the sectors of one line: those from the first to the last, and for a store to half of one
-/// sector, half. Observed between two H200.
+/// The sectors that a link carries for one line: from the first to the last; for a store to half of one sector, half.
+/// Observed between two H200.
 unsigned link_bytes(unsigned sectors_in_line, operation op, unsigned words) {
   const bool half = op != operation::load && std::has_single_bit(sectors_in_line) && words != 0 &&
                     ((words & 0x0f) == 0 || (words & 0xf0) == 0);
@@ -42,7 +42,7 @@ unsigned link_bytes(unsigned sectors_in_line, operation op, unsigned words) {
 
 }  // namespace
 
-/// Has the warp made this request before, since the last barrier?
+/// Whether the warp has made this request before, since the last barrier.
 bool observer::is_again(cached_site& entry, const warp_position& where) const {
   const bool again = entry.epoch == block_->epoch && entry.warp == where.first_thread;
   entry.epoch = block_->epoch;
@@ -50,7 +50,7 @@ bool observer::is_again(cached_site& entry, const warp_position& where) const {
   return again;
 }
 
-/// How long the warp waits for this load, as far as the accesses show it: a field of its path, or null.
+/// How the warp waits for this load, as far as the accesses show it: a field of its path, or null.
 std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const std::uintptr_t> a, std::uintptr_t low,
                                              bool near, const warp_position& where) {
   const bool again = is_again(entry, where);
@@ -63,17 +63,17 @@ std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const
     if (stride == 0) return nullptr;  // kept in a register, or it waits for another thread
     // nvcc unrolls if it knows the step and there is no store in between.
     if (basic_block_ && basic_block_->counted) return near ? &warp_path::loads_ahead_near : &warp_path::loads_ahead;
-    // A loop over the grid: by four, and the first of them waits for all. The first three may be what is left over.
+    // A loop over the grid: by four, and the first load waits for all. The first three may be the remainder.
     if (basic_block_ && basic_block_->stepped && ++entry.turns > 3 && entry.turns % 4 != 0) return nullptr;
   } else {
     entry.turns = again ? 2 : 1;
   }
   const bool first = std::exchange(first_load_, false);
-  // A row, or a tile of a matrix; otherwise the address was loaded, too.
+  // A row, or a tile of a matrix; otherwise the address itself was loaded.
   const std::uintptr_t step = a.size() < 8 ? 0 : a[4] - a[0];
   const bool even = a.size() < 8 || (a[5] - a[1] == step && a[6] - a[2] == step && a[7] - a[3] == step);
-  const bool part = again && same_visit;  // the parts of a fragment: one instruction of ours is several of the GPU's
-  // nvcc moves no load before a store, whose address may be the same, and the store has waited for what it stores.
+  const bool part = again && same_visit;  // the parts of a fragment: one of our instructions is several of the GPU's
+  // nvcc moves no load before a store that may have the same address, and the store has waited for its value.
   if (first || (!part && (!even || (again && stored) || stores_ != stores_waited_))) {
     stores_waited_ = stores_;
     return near ? &warp_path::loads_near : &warp_path::loads;
@@ -82,7 +82,7 @@ std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const
 }
 
 /// Here the warps of a block run one after another; on a GPU they run concurrently. So the distance is how far this
-/// warp has come since it, or another warp at the same point of its own path, loaded the sector.
+/// warp has advanced since it, or another warp at the same point of its own path, loaded the sector.
 observer::reuse observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, std::uint32_t now,
                                      const warp_position& where) {
   recent_line& entry = line_entry(line);
@@ -92,7 +92,7 @@ observer::reuse observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, 
   }
   const bool earlier = now < entry.first && where.first_thread != entry.warp && entry.epoch == block_->epoch &&
                        (entry.sectors & ~sectors) == 0;
-  if (earlier) {  // then the warp that waited for the line on its path here finds it in L1 on a GPU
+  if (earlier) {  // on a GPU, the warp that waited for the line on its path here finds it in L1
     warp_path& other = block_->paths[entry.warp / lanes_per_warp];
     other.*entry.waits -= entry.count;
     other.loads_near += entry.count;
@@ -129,7 +129,7 @@ void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint
   std::uint8_t* valid = shadow().valid;
   for (std::uintptr_t b = address - heap_base; b < address - heap_base + bytes; ++b) {
     const auto bit = static_cast<std::uint8_t>(1u << (b % word_bytes));
-    // Unobserved blocks do not mark what they write, and with a budget some do not run.
+    // Unobserved blocks do not mark their writes, and with a budget some blocks do not run.
     if (op != operation::store && sampling() == 1 && !memory_is_partial() &&
         !(__atomic_load_n(valid + b / word_bytes, __ATOMIC_RELAXED) & bit)) {
       report(fault::uninitialised, site, space::global, where, lane, address);
@@ -155,8 +155,7 @@ void observer::count_by_allocation(operation op, std::span<const std::uintptr_t>
     if (const allocation* home = find_allocation(sorted[i])) allocation_counts_of(*home).add(op, bytes);
 }
 
-/// With the accesses of other blocks, of other threads of the block, and of other launches. `base` is where the shadow
-/// of this memory begins.
+/// Races with other blocks, other threads of the block, and other launches. The shadow of this memory begins at `base`.
 [[gnu::always_inline]] inline void observer::check_races(std::uint64_t site, std::span<const std::uintptr_t> a,
                                                          std::span<const std::uint8_t> lanes,
                                                          const warp_position& where,
@@ -179,7 +178,7 @@ void observer::count_by_allocation(operation op, std::span<const std::uintptr_t>
     if (!before) continue;
     const bool same = row && before->details == 0 && before->low == low && before->high == high &&
                       before->first_thread == where.first_thread && before->lanes == mask;
-    if (!same) check_block(site, a, lanes, *before, where);  // most often each thread meets itself
+    if (!same) check_block(site, a, lanes, *before, where);  // usually a thread only meets itself
   }
   recent_accesses::entry& entered = accesses_.add(warp);
   entered.site = site;
@@ -271,7 +270,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
     }
     allocation_counts& of_allocation = allocation_counts_of(*home);
     counted = &of_allocation;
-    if (!in_kernel_heap(home->begin)) {  // that changes during a launch
+    if (!in_kernel_heap(home->begin)) {  // the kernel heap changes during a launch
       entry.begin = home->begin;
       entry.end = home->end;
       entry.of_allocation = &of_allocation;
@@ -299,8 +298,8 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   } else if (op == operation::store) {
     ++stores_;
   } else {
-    // Again at the same address: most likely it waits for another thread. At a constant distance: its address does not
-    // depend on what the one before returned, so both are in flight.
+    // The same address again: probably it waits for another thread. A constant distance: its address does not depend on
+    // the previous load's result, so both are in flight.
     const std::uintptr_t stride = low - std::exchange(entry.last, low);
     const bool again = is_again(entry, where);
     path_of(where).atomics += !again || (stride != 0 && stride != entry.stride);

@@ -1,4 +1,4 @@
-// Graphs made node by node, and launched.
+// Graphs built node by node, and their launches.
 #include "graphs.hpp"
 
 #include <algorithm>
@@ -86,11 +86,11 @@ struct {
   std::size_t used = 0, most_used = 0;
 } graph_memory;
 
-/// What a node does that allocates at this address.
+/// The action of a node that allocates at this address.
 std::function<void(cudaStream_t)> allocation_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc) {
   return [=](cudaStream_t) {
     const std::scoped_lock lock(runtime_mutex());
-    if (!allocate_at(begin, bytes, pc)) fail(cudaErrorInvalidValue);  // the launch before has left it allocated
+    if (!allocate_at(begin, bytes, pc)) fail(cudaErrorInvalidValue);  // the previous launch left it allocated
   };
 }
 void note_graph_allocation(std::size_t bytes) {
@@ -183,7 +183,7 @@ cudaError_t add_conditional(cudaGraphNode_t* node, cudaGraph_t graph, const cuda
   struct bodies_of_node {
     std::vector<std::shared_ptr<sim_graph>> graphs;
     std::vector<cudaGraph_t> pointers;
-    std::shared_ptr<sim_condition> condition;  // kept, if it is this graph's
+    std::shared_ptr<sim_condition> condition;  // kept, if it belongs to this graph
   };
   const auto bodies = std::make_shared<bodies_of_node>();
   if (found != graph->conditions.end()) bodies->condition = *found;

@@ -1,4 +1,4 @@
-// Graphs: recorded work of streams, to be replayed.
+// Graphs: recorded work of streams, for replay.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 #include "sim/graph.h"
 
-/// A member that counts the objects that have it.
+/// A member that counts the objects that contain it.
 struct sim_counted {
   static inline std::atomic<std::size_t> alive = 0;
   sim_counted() { ++alive; }
@@ -24,10 +24,10 @@ struct sim_graph_node {
   std::vector<sim_graph_node*> after;
   std::uintptr_t allocates = 0;  // the address
 };
-/// What a cudaGraphConditionalHandle points to.
+/// The target of a cudaGraphConditionalHandle.
 struct sim_condition {
   unsigned value, initial;
-  bool starts_over;  // with each launch
+  bool starts_over;  // resets at each launch
 };
 struct sim_graph {
   std::vector<std::shared_ptr<sim_graph_node>> nodes;
@@ -36,8 +36,8 @@ struct sim_graph {
   sim_counted counted = {};
 };
 struct sim_graph_exec {
-  std::vector<std::shared_ptr<sim_graph_node>> nodes;  // in an order that they can run in
+  std::vector<std::shared_ptr<sim_graph_node>> nodes;  // in a valid order of execution
   std::vector<std::shared_ptr<sim_condition>> conditions;
-  bool frees_first = false;  // what its last launch allocated and nothing has freed
+  bool frees_first = false;  // frees what its last launch allocated and nobody freed
   sim_counted counted = {};
 };

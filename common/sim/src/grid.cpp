@@ -49,7 +49,7 @@ void worker::run(grid_run& grid) {
       coordinates_end = std::max(coordinates_end, begin + bytes);
     }
   };
-  // Our own variables lie beside the coordinates.
+  // Our own variables are next to the coordinates.
   cover(threadIdx, blockIdx, blockDim, gridDim, sim_active_worker, sim_running_worker, sim_asking, sim_answer,
         sim_host_watch, sim_host_site);
   coordinates_bytes = coordinates_end - coordinates_begin;
@@ -75,7 +75,7 @@ namespace {
 std::mutex merging;  // the counts of a launch
 }  // namespace
 
-/// Adds what has been counted since the last time.
+/// Adds the counts since the last time.
 void worker::settle(bool alone) {
   const std::scoped_lock lock(merging);
   launched& what = *grid_->what;
@@ -87,7 +87,7 @@ void worker::settle(bool alone) {
   turn_.stands_for = 0;
 }
 
-/// Blocks of the grid that a GPU runs at the same time.
+/// The number of the grid's blocks that a GPU runs at the same time.
 std::uint64_t worker::resident_blocks() const {
   const configuration& c = grid_->what->config;
   const auto threads = static_cast<int>(c.block.x * c.block.y * c.block.z);
@@ -107,9 +107,9 @@ bool worker::run_blocks() {
     }
     return false;
   };
-  bool looked = false;  // the threads that wait for a phase have looked again
+  bool looked = false;  // the threads that wait for a phase have checked again
   const std::uint64_t together = std::uint64_t{cluster_shape().x} * cluster_shape().y * cluster_shape().z;
-  // Once as many blocks wait as fit on the device, no other can begin before one of them has ended.
+  // Once as many blocks wait as fit on the device, no other can begin until one of them has ended.
   const auto room = [&] {
     return waiting.empty() || grid_->what->config.cooperative || waiting.size() * grid_->workers < resident_blocks();
   };
@@ -220,7 +220,7 @@ bool worker::pass_grid_barrier(std::deque<running_block*>& waiting) {
     grid_->grid_barrier.wait_for(lock, std::chrono::milliseconds(1));
   }
   if (grid_->abort) return false;
-  if (round == grid_->grid_barriers) {  // the first to see that all have arrived
+  if (round == grid_->grid_barriers) {  // the first to notice that all have arrived
     if (grid_->finished_blocks > 0) {
       const thread_state& t = waiting.front()->threads.front();
       observer_.report(fault::divergent_barrier, waiting_site(t), space::shared, {waiting.front()->number, 0}, 0, 0,
@@ -283,7 +283,7 @@ class pool {
     std::unique_lock lock(mutex_);
     if (working_ == 0) return nullptr;
     workers_stopped = true;
-    // One may be in a function of the host's, or be the one that aborts.
+    // One may be in a host function, or be the one that aborts.
     end_.wait_for(lock, std::chrono::seconds(1), [this] { return working_ == 0; });
     const std::scoped_lock none_merges(merging);
     return std::make_unique<launched>(*grid_->what);

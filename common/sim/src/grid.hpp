@@ -1,4 +1,4 @@
-// A launch's grid, as the workers that run its blocks share it.
+// A launch's grid, shared by the workers that run its blocks.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace sim {
 
-/// The progress of a grid's workers in one word: how far the grid has come, and how many workers since then have no
-/// block left, wait at a grid-wide barrier, or have no block that can continue.
+/// The progress of a grid's workers in one word: a count that grows whenever the grid advances, and how many workers
+/// since then have no block left, wait at a grid-wide barrier, or have no block that can continue.
 class worker_progress {
  public:
   std::uint64_t steps() const { return word_.load() >> 24; }
@@ -25,7 +25,7 @@ class worker_progress {
   void pass_grid_barrier() {
     change([](std::uint64_t w) { return ((w >> 24) + 1) << 24 | (w & 0xff0000); });
   }
-  /// False if the grid has meanwhile come further than `progress`.
+  /// False if the grid has advanced beyond `progress`.
   bool idle(std::uint64_t progress) {
     std::uint64_t w = word_;
     while (w >> 24 == progress)
@@ -61,10 +61,10 @@ struct grid_run {
   overlapping others;
   std::uint64_t blocks;
   block_schedule schedule;
-  std::uint64_t sample = 1;  // one block in so many is observed
+  std::uint64_t sample = 1;  // one block in `sample` is observed
   std::atomic<bool> abort{false};
-  std::atomic<bool> given_up{false};     // its blocks wait for some that do not run
-  std::atomic<bool> in_clusters{false};  // the kernel has said that it needs clusters, of this shape
+  std::atomic<bool> given_up{false};     // its blocks wait for blocks that do not run
+  std::atomic<bool> in_clusters{false};  // the kernel has declared that it needs clusters of this shape
   dim3 cluster;
   // Blocks that wait for each other:
   worker_progress progress;
@@ -75,15 +75,15 @@ struct grid_run {
   std::atomic<std::uint64_t> finished_blocks{0};
 };
 
-/// Whether the calling thread is one of those that run blocks; signal handlers may ask.
+/// Whether the calling thread runs blocks; signal handlers may ask.
 bool is_worker();
 /// The epoch of work that starts now; epochs are numbered from 1 and start over after 65535.
 std::uint16_t begin_epoch();
 /// One block in this many is observed (SIM_SAMPLE); 1 if all are. With a budget, all that run are.
 std::uint64_t sampling();
-/// Starts the threads that run blocks, which the first launch does otherwise.
+/// Starts the threads that run blocks; otherwise the first launch does.
 void start_workers();
-/// Lets no block of the running grid go on. Its launch with what has been counted so far; null if no grid runs.
+/// Stops the running grid's blocks. Returns its launch with the counts so far; null if no grid runs.
 std::unique_ptr<launched> stop_workers();
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes, const overlapping& others);

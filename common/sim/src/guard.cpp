@@ -21,7 +21,7 @@
 #include "lines.hpp"
 #include "program.hpp"
 
-// Where the program's own code begins and ends: all that there is, until guard() is called.
+// The bounds of the program's own code: everything, until guard() is called.
 extern "C" {
 std::uintptr_t sim_own_code[2] = {0, ~std::uintptr_t{0}};
 }
@@ -31,7 +31,7 @@ std::uintptr_t sim_own_code[2] = {0, ~std::uintptr_t{0}};
 struct sim_guarded {
   std::uintptr_t stack_end;
   sim::memory_range found;
-  std::uint64_t found_in;  // this version of given_memory
+  std::uint64_t found_in;  // the version of given_memory in which it was found
 };
 __thread sim_guarded sim_guarded_thread;
 
@@ -46,7 +46,7 @@ struct given_memory {
   std::mutex mutex;
   std::map<std::uintptr_t, std::size_t> blocks;
   std::vector<memory_range> stacks;  // of kernels' threads: functions for their warps run between them
-  std::uint64_t version = 0;         // of the map: what a thread has found may be gone
+  std::uint64_t version = 0;         // of the map: a thread's finding may be gone
 };
 given_memory& given() {
   static given_memory& instance = *new given_memory;
@@ -66,9 +66,9 @@ bool is_given(std::uintptr_t address, std::size_t bytes) {
   return holds(found, address, bytes);
 }
 
-/// Of this thread, from a function that it has called up.
+/// The bounds of this thread's stack, for a function deep in its calls.
 bool is_on_stack(std::uintptr_t address) {
-  std::uintptr_t& end = sim_guarded_thread.stack_end;  // of the grader's own thread, guard() knows it
+  std::uintptr_t& end = sim_guarded_thread.stack_end;  // for the grader's own thread, guard() sets it
   if (end == 0) {
     const program_range stack = stack_of_thread();
     end = stack.begin + stack.bytes;
@@ -76,7 +76,7 @@ bool is_on_stack(std::uintptr_t address) {
   return address >= reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) && address < end;
 }
 
-/// Of this thread, but for the device's own.
+/// This thread's variables, except the device's own.
 bool is_thread_local(std::uintptr_t address, std::size_t bytes) {
   const auto pointer = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   const memory_range storage{pointer + static_cast<std::uintptr_t>(thread_storage_offset()), thread_storage_bytes()};
@@ -96,7 +96,7 @@ bool is_on_a_kernels_stack(std::uintptr_t address, std::size_t bytes) {
                      [&](const memory_range& stacks) { return holds(stacks, address, bytes); });
 }
 
-/// What inline functions of <iostream>, <mutex> and <cerrno> write: of a stream its settings, not its functions.
+/// The memory that inline functions of <iostream>, <mutex> and <cerrno> write: a stream's settings, not its functions.
 bool is_the_librarys(std::uintptr_t address, std::size_t bytes) {
   const auto is_in = [&](const void* begin, std::size_t size) {
     return holds({reinterpret_cast<std::uintptr_t>(begin), size}, address, bytes);
@@ -164,7 +164,7 @@ void give(const void* memory, std::size_t bytes) {
   given_memory& all = given();
   const std::scoped_lock lock(all.mutex);
   __atomic_add_fetch(&all.version, 1, __ATOMIC_RELEASE);
-  // What others have freed, and was given again.
+  // Memory that others freed, and that was allocated again.
   auto old = all.blocks.lower_bound(begin);
   if (old != all.blocks.begin() && std::prev(old)->first + std::prev(old)->second > begin) --old;
   while (old != all.blocks.end() && old->first < begin + bytes) old = all.blocks.erase(old);
@@ -181,7 +181,7 @@ void take_back(const void* memory) {
 
 }  // namespace sim
 
-// What the library itself allocates for std::pmr's containers is the program's, too.
+// Memory that the library allocates for std::pmr's containers also belongs to the program.
 namespace sim {
 namespace {
 class noted_resource : public std::pmr::memory_resource {
@@ -208,8 +208,8 @@ extern "C" std::pmr::memory_resource* sim__ZNSt3pmr20get_default_resourceEv() {
   return now == std::pmr::new_delete_resource() ? sim::noted() : now;
 }
 
-// Code of the program calls what is not its own. Functions of the lab, of CUDA, and of the libraries of C++ and of
-// mathematics may be called by a pointer from their beginning; no other part of them, and nothing of the C library's.
+// Code of the program calls foreign code. It may call functions of the lab, of CUDA, and of the C++ and math libraries
+// through pointers to their beginning; no other address, and no function of the C library.
 extern "C" void sim_check_target(std::uintptr_t target, std::uintptr_t pc) {
   const sim::unobserved look_up;
   Dl_info where{};
@@ -220,7 +220,7 @@ extern "C" void sim_check_target(std::uintptr_t target, std::uintptr_t pc) {
       name.starts_with("cu") || name.starts_with("std::_Function_handler<") ||
       name.starts_with("(anonymous namespace)::") ||
       (name.starts_with("lab") && name.size() > 3 && std::isdigit(static_cast<unsigned char>(name[3])));
-  // In place of a library's (simcc).
+  // Replaces a library's function (simcc).
   const bool of_simcc = name.starts_with("sim_") && dlsym(RTLD_DEFAULT, name.c_str() + 4) != nullptr;
   const bool of_library = (file.find("libstdc++") != file.npos || file.find("libm.") != file.npos ||
                            file.find("libm-") != file.npos || file.find("libgcc_s") != file.npos) &&

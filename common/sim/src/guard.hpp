@@ -1,5 +1,5 @@
-// What the own code of a graded program may write: its stack, its variables, what it has allocated, and what it was
-// given. The device counts in the same process, and its memory is not among them.
+// The memory that a graded program's own code may write: its stack, its variables, its allocations, and memory given to
+// it. The device counts in the same process, and its own memory is excluded.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ extern const own_parts* guarded;
 inline bool is_guarded(std::uintptr_t pc) { return guarded && pc - guarded->code.begin < guarded->code.bytes; }
 /// Ends the program if its own host code stores where it may not.
 void check_host_store(std::uintptr_t address, std::size_t bytes, std::uintptr_t pc);
-/// Ends the program where it stands, with this reason.
+/// Ends the program at once, with this reason.
 [[noreturn]] void end_program(const source_line& at, const char* why);
-/// Whether an own variable lies there.
+/// Whether a variable of the program contains this address.
 bool is_own_variable(std::uintptr_t address);
 
-/// The code at `pc` has been given this memory by malloc or its kind. Returns the pointer.
+/// malloc or a similar function gave this memory to the code at `pc`. Returns the pointer.
 void* note_given(void* memory, std::size_t bytes, const void* pc);
-/// The threads of kernels have their stacks there.
+/// Kernel threads have their stacks there.
 void note_stacks(const void* begin, std::size_t bytes);
 
 }  // namespace sim

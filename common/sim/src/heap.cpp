@@ -25,12 +25,13 @@
 namespace sim {
 namespace {
 
-// After each allocation comes a gap, where an overrun is detected and does no harm.
+// A gap follows each allocation: overruns are detected there, and do no harm.
 constexpr std::size_t alignment = 256, gap = std::size_t{1} << 20;
 
-/// What kernels allocate. Their threads run concurrently, so entries keep their places for good.
+/// The allocations of kernels. Their threads run concurrently, so entries never move.
 struct kernel_heap {
-  /// Accesses are checked a little later than they happen, so what a kernel frees is gone when it has ended.
+  /// Accesses are checked slightly later than they happen, so memory that a kernel frees stays until the kernel has
+  /// ended.
   enum class state : std::uint8_t { live, leaving, gone };
   struct entry {
     allocation memory;
@@ -43,7 +44,7 @@ struct kernel_heap {
   std::uintptr_t next = kernel_heap_base;
   std::size_t in_use = 0;
 
-  /// Whole lines: threads whose memory has no relation must not seem to share any.
+  /// Whole lines: threads with unrelated memory must not seem to share any.
   static std::size_t room(std::size_t bytes) { return (bytes / line_bytes + 2) * line_bytes; }
   const allocation* find(std::uintptr_t address, bool wanted_gone) {
     const std::shared_lock lock(mutex);
@@ -61,7 +62,7 @@ struct memory {
   std::uintptr_t next = heap_base + gap;
   kernel_heap of_kernels;
   std::uint64_t count = 0, by_host = 0;
-  std::uint32_t call = 0;  // of the grader's
+  std::uint32_t call = 0;  // the grader's current call
 
   memory() {
     reserve(reinterpret_cast<void*>(heap_base), heap_bytes);
@@ -116,7 +117,8 @@ void discard(const allocation& entry) {
   discard(shadow().valid + (entry.begin - heap_base) / word_bytes, (bytes + word_bytes - 1) / word_bytes);
 }
 
-/// A place with `step` free bytes: after everything so far or, once the range is used up, in the first hole.
+/// An address with `step` free bytes: after everything allocated so far or, once the range is used up, in the first
+/// hole.
 std::uintptr_t find_hole(memory& m, std::size_t step) {
   if (m.next + step <= kernel_heap_base) return std::exchange(m.next, m.next + step);
   m.freed.clear();
@@ -174,7 +176,7 @@ cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, co
   insert_sorted(m.live, made);
   count_allocation();
   keep_in_dumps(begin, bytes);
-  // The host may write here at any time, unseen.
+  // The host may write here at any time, unobserved.
   if (kind != memory_kind::device) mark_valid(begin, bytes);
   *pointer = reinterpret_cast<void*>(begin);
   return cudaSuccess;
@@ -228,7 +230,7 @@ void* allocate_in_kernel(std::size_t bytes, std::uintptr_t pc) {
   if (auto& reused = h.gone[room]; !reused.empty()) {
     begin = reused.back();
     reused.pop_back();
-    // Its former owner has no relation to the new one.
+    // Its former owner is unrelated to the new one.
     std::memset(static_cast<void*>(shadow().sectors + (begin - heap_base) / sector_bytes), 0,
                 room / sector_bytes * sizeof(sector_shadow));
     std::memset(static_cast<void*>(shadow().lines + (begin - heap_base) / line_bytes), 0,

@@ -1,4 +1,4 @@
-// The device memory that programs allocate, and its shadow: what was written, and by which block.
+// The device memory that programs allocate, and its shadow: which bytes were written, and by which block.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@ namespace sim {
 constexpr std::uintptr_t heap_base =
     0x2000'0000'0000;  ///< cudaMalloc allocates only from [heap_base, heap_base + heap_bytes)
 constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
-/// The end of that range is for `malloc` and `new` in kernels.
+/// The end of that range serves `malloc` and `new` in kernels.
 constexpr std::uintptr_t kernel_heap_bytes = std::uintptr_t{1} << 33,
                          kernel_heap_base = heap_base + heap_bytes - kernel_heap_bytes;
-/// Behind the heap's, the shadow has entries for the program's own variables, whose races are checked, too.
+/// After the heap's entries, the shadow has entries for the program's own variables, whose races are checked, too.
 constexpr std::uintptr_t variable_bytes = std::uintptr_t{1} << 32;
 inline bool in_kernel_heap(std::uintptr_t address) { return address - kernel_heap_base < kernel_heap_bytes; }
 constexpr std::size_t line_bytes = 128, sector_bytes = 32, word_bytes = 4;
@@ -26,7 +26,7 @@ constexpr std::size_t line_bytes = 128, sector_bytes = 32, word_bytes = 4;
 /// Which blocks loaded, or stored, the words of a sector since the start of a kernel or a grid barrier: the epoch, the
 /// first block, the words that only this block touched, and those that several blocks touched. Words that only later
 /// blocks touched are not recorded.
-struct alignas(8) sector_use {  // or clang 14 calls libatomic
+struct alignas(8) sector_use {  // otherwise clang 14 calls libatomic
   std::uint16_t epoch;
   std::uint8_t one, many;  ///< bit w: word w of the sector
   std::uint32_t block;
@@ -34,25 +34,25 @@ struct alignas(8) sector_use {  // or clang 14 calls libatomic
 struct sector_shadow {
   std::atomic<sector_use> stored, loaded;
 };
-/// Epochs of launches: each has one, and one more for each grid-wide barrier.
+/// Epochs of launches: one for each launch, and one more for each grid-wide barrier.
 using epochs = std::bitset<65536>;
 /// Launches with which this one may overlap; null if there are none.
 struct overlapping {
   const epochs* concurrent = nullptr;  ///< those that nothing orders before it
-  /// Those before it in its stream that may still run when it begins, and when a thread has waited for the latest.
+  /// Earlier launches in its stream that may still run when it begins, and when a thread has waited for the latest.
   const epochs *at_begin = nullptr, *after_wait = nullptr;
 };
-/// Which instructions may have touched a line of 128 bytes: numbers of recent_accesses. Hints, because blocks overwrite
-/// each other's: the last two of the last warp, and of the warp before it.
+/// The instructions that may have touched a line of 128 bytes, as numbers of recent_accesses: the last two of the last
+/// warp, and of the warp before it. Only hints, because blocks overwrite each other's.
 struct line_users {
   std::atomic<std::uint64_t> of_warp, of_other;
 };
 struct line_shadow {
   line_users stored, loaded;
 };
-/// Reserved once; the kernel gives pages as they are touched.
+/// Reserved once; the operating system provides pages as they are touched.
 struct shadow_memory {
-  std::uint8_t* valid;     ///< by word: bit b says that byte b has been written
+  std::uint8_t* valid;     ///< by word: bit b is set if byte b has been written
   sector_shadow* sectors;  ///< by sector
   line_shadow* lines;
 };  // by address - heap_base; of the program's variables, by heap_bytes + address - program_data().begin
@@ -63,43 +63,43 @@ struct allocation {
   std::uintptr_t begin = 0, end = 0;
   std::uint64_t number = 0;  ///< 1 for the program's first cudaMalloc
   memory_kind kind = memory_kind::device;
-  std::uintptr_t pc = 0;   ///< of the line that allocated it
+  std::uintptr_t pc = 0;   ///< of the allocating line
   std::string name;        ///< for messages; empty if messages use its number
-  std::size_t stream = 0;  ///< of cudaMallocAsync, with its number there; 0: cudaMalloc, and cudaFree waits for users
+  std::size_t stream = 0;  ///< of cudaMallocAsync, its number there; 0: cudaMalloc, and cudaFree waits for users
   std::uint32_t work_item = 0;
-  std::uint32_t freed_in = 0;  ///< the call of the grader's in which it was freed
-  int device = 0;              ///< whose memory it is; of kinds other than `device`, which one was current
+  std::uint32_t freed_in = 0;  ///< the grader's call that freed it
+  int device = 0;              ///< that owns the memory; for kinds other than `device`, the device that was current
 };
-/// The live allocation that holds the address, or null. During a launch only the kernel's own heap changes.
+/// The live allocation that contains the address, or null. During a launch only the kernel's own heap changes.
 const allocation* find_allocation(std::uintptr_t address);
-/// The last allocation that begins at or before the address, live or freed; null where there is none.
+/// The last allocation that begins at or before the address, live or freed; null if there is none.
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
-/// The last live allocation of the host's that begins at or before the address, or null.
+/// The last live host-made allocation that begins at or before the address, or null.
 const allocation* previous_allocation(std::uintptr_t address);
-/// Whether the memory there was freed in an earlier call of the grader's: an index may hit it by chance.
+/// Whether the memory was freed in an earlier call of the grader's: an index may hit it by chance.
 bool freed_in_earlier_call(std::uintptr_t address);
-/// The first live allocation of the host's that begins after the address, or null.
+/// The first live host-made allocation that begins after the address, or null.
 const allocation* next_allocation(std::uintptr_t address);
-/// What `allocate` of sim/api.h does; `stream`: for cudaMallocAsync, else null.
+/// Implements `allocate` of sim/api.h; `stream`: for cudaMallocAsync, otherwise null.
 cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, const void* pc,
                          const cudaStream_t* stream);
 void mark_valid(std::uintptr_t begin, std::size_t bytes);
 bool is_valid(std::uintptr_t begin, std::size_t bytes);
-/// Address space for an allocation to come; 0 if there is none.
+/// Reserves address space for a future allocation; 0 if there is none.
 std::uintptr_t reserve_place(std::size_t bytes);
-/// Allocates device memory at a reserved place; false where it is allocated already.
+/// Allocates device memory at a reserved address; false if it is allocated already.
 bool allocate_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc);
-/// Frees the live allocation that begins here; false where there is none.
+/// Frees the live allocation that begins here; false if there is none.
 bool release(std::uintptr_t begin);
 void free_everything(int device);
 /// How often the host has allocated memory, or launched a graph that does, since the program began.
 std::uint64_t allocations_so_far();
-void count_allocation();  ///< of the host; it is an API call, too
-/// `malloc` in a kernel: null if less is left of cudaLimitMallocHeapSize.
+void count_allocation();  ///< by the host; it is an API call, too
+/// `malloc` in a kernel: null if cudaLimitMallocHeapSize leaves less.
 void* allocate_in_kernel(std::size_t bytes, std::uintptr_t pc);
-/// False if no kernel has allocated what begins here, or it is free already.
+/// False if no kernel allocated memory that begins here, or if it is free already.
 bool free_in_kernel(std::uintptr_t begin);
-/// After a launch: what it has freed may be used again.
+/// After a launch: the memory that it freed may be reused.
 void end_kernel_frees();
 std::vector<allocation> live_allocations();
 std::vector<allocation>& registered_host_memory();

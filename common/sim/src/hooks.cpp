@@ -35,7 +35,7 @@ namespace sim {
 
 namespace {
 
-/// The kernel's code that called one of our functions; its stack frame ends at `frame`.
+/// The kernel code that called one of our functions; its stack frame ends at `frame`.
 struct caller {
   std::uintptr_t pc, frame;
   std::uint64_t depth;  // of nested calls
@@ -45,7 +45,7 @@ struct caller {
   return {reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), frame_here(),
           self ? self->depth_of(frame_here()) : 0};
 }
-/// If the program counter is known but not the caller's frame: most likely as deep as its last access.
+/// For a known program counter without its caller's frame: assumes the depth of the last access.
 [[gnu::always_inline]] inline caller caller_at(const void* pc) {
   const worker* self = sim_active_worker;
   return {reinterpret_cast<std::uintptr_t>(pc), frame_here(), self ? self->last_depth() : 0};
@@ -150,9 +150,9 @@ std::uint64_t remote_operation(std::uint64_t site) {
                                                              : operation::remote_atomic);
 }
 
-/// Ends the kernel unless it can reach a variable there.
+/// Ends the kernel unless it can access a variable there.
 void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
-  const unobserved look_up;  // the program's own copies of std::string's functions, with hooks, may serve here
+  const unobserved look_up;  // the program's own, hooked copies of std::string's functions may run here
   const operation op = site_operation(site);
   const bool stores = op == operation::store || op == operation::atomic;
   if (!is_program_variable(address) || (stores && is_guarded(site_pc(site)) && !is_own_variable(address)))
@@ -172,7 +172,7 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
   const std::uint64_t local =
       (site & ~(std::uint64_t{0xff} << 40)) | (std::uint64_t{static_cast<unsigned>(operation::local)} << 40);
   if (address - self.coordinates_begin < self.coordinates_bytes && site_operation(site) != operation::load)
-    self.abort_kernel(fault::out_of_bounds, site, address);  // an index so far beyond its array
+    self.abort_kernel(fault::out_of_bounds, site, address);  // an index too far beyond its array
   const bool own = self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
                    address - self.coordinates_begin < self.coordinates_bytes;
   if (own || is_program_constant(address)) {
@@ -207,7 +207,7 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
 [[gnu::noinline, gnu::cold]] void observe_host(std::uintptr_t address, std::size_t bytes, operation op,
                                                std::uintptr_t pc) {
   if (sim_asking) tell_kernel(pc);
-  host_access(address, make_site(pc, bytes < 256 ? bytes : 1, op));  // else a copy: its first byte
+  host_access(address, make_site(pc, bytes < 256 ? bytes : 1, op));  // a copy reports its first byte
 }
 
 [[gnu::always_inline]] inline void observe(std::uintptr_t address, std::size_t bytes, operation op,
@@ -273,8 +273,8 @@ void acquire_at(const volatile void* flag, std::uintptr_t frame, scope within) {
 
 enum class flag_access : std::uint8_t { load, store, update };
 
-/// Threads pass data on by flags: volatile variables, atomics. block_order knows what that orders within a block, not
-/// what it orders between blocks.
+/// Threads hand over data by flags: volatile variables, atomics. block_order tracks the resulting order within a block,
+/// but not between blocks.
 [[gnu::noinline]] void note_flag(std::uintptr_t address, flag_access how, std::uintptr_t frame) {
   worker* self = sim_active_worker;
   block_order* order = self ? self->order() : nullptr;
@@ -282,12 +282,13 @@ enum class flag_access : std::uint8_t { load, store, update };
   const std::size_t thread = self->number_in_block();
   if (how == flag_access::load) order->load_flag(thread, flag_at(address));
   if (how == flag_access::store) order->store_flag(thread, flag_at(address));
-  // If other threads have run meanwhile, they may have changed it.
+  // Other threads that ran meanwhile may have changed it.
   while (how == flag_access::update && self->note_order(order->update_flag(thread, flag_at(address)), frame)) {
   }
 }
 
-/// An atomic of the compiler's, which the runtime of an instrumented program has to do itself; `how`: its memory order.
+/// An atomic built into the compiler, which the runtime of an instrumented program must perform; `how`: its memory
+/// order.
 class builtin_atomic {
  public:
   builtin_atomic(const volatile void* address, std::size_t bytes, int how, const caller& from,
@@ -314,10 +315,10 @@ class builtin_atomic {
   bool acquires_;
 };
 
-/// 16 bytes at a time if both sides are aligned to 16; the call does not reveal their type.
+/// 16 bytes at a time if both sides are aligned to 16; the call does not pass their type.
 void observe_copy(const void* to, const void* source, std::size_t bytes, const caller& from) {
   auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(source);
-  if (!sim_active_worker) {  // host code: the first byte tells, but for one who counts them all
+  if (!sim_active_worker) {  // host code: reports the first byte, or all of them to a listener that counts
     const bool all = sim_host_watch || is_guarded(from.pc);
     observe(f, all ? bytes : 1, operation::load, from);
     observe(t, all ? bytes : 1, operation::store, from);
@@ -408,17 +409,17 @@ extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
                      reinterpret_cast<std::uintptr_t>(index), from.frame);
 }
 
-struct checked_place {  // with this, what the compiler says of a failed check begins
+struct checked_place {  // begins with the compiler's description of a failed check
   const char* file;
   std::uint32_t line, column;
 };
 
-// A shift by more bits than a number has (-fsanitize=shift-exponent): C++ leaves the result open, and processors
+// A shift by more bits than a number has (-fsanitize=shift-exponent): C++ leaves the result undefined, and processors
 // differ.
 extern "C" void __ubsan_handle_shift_out_of_bounds(void* data, void*, void* by) {
   if (!sim_active_worker && !sim_running_worker) return;  // not in a kernel
   struct type {
-    std::uint16_t kind, bits;  // the second one: whether it is signed, and the logarithm of its width
+    std::uint16_t kind, bits;  // the second: whether it is signed, and the logarithm of its width
   };
   const struct shift {
     checked_place at;
@@ -431,7 +432,7 @@ extern "C" void __ubsan_handle_shift_out_of_bounds(void* data, void*, void* by) 
   sim::note_shift(failed.at.file, failed.at.line, count, width);
 }
 
-// A function with a result that ends without a return (-fsanitize=return): whatever follows it would run.
+// A function with a result ends without a return (-fsanitize=return): the code after it would run.
 extern "C" void __ubsan_handle_missing_return(void* data) {
   const auto& at = *static_cast<checked_place*>(data);
   sim::end_program({at.file, static_cast<int>(at.line)},
@@ -450,7 +451,7 @@ extern "C" void __ubsan_handle_missing_return(void* data) {
     sim::observe(at, bytes, with(sim::operation::op, sim::strength::volatile_access), from); \
     sim::note_flag(at, sim::flag_access::op, from.frame);                                    \
   }
-// For these the compiler knows that the type need not be aligned to its size: the device accesses it word by word.
+// The compiler knows that these types may be unaligned: the device accesses them word by word.
 #define SIM_UNALIGNED_HOOK(name, bytes, op)                                                                       \
   extern "C" void name(void* address) {                                                                           \
     sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, sim::caller_here()); \
@@ -474,7 +475,7 @@ extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
-void __tsan_vptr_update(void** address, void*) {  // a constructor's store of the object's table of functions
+void __tsan_vptr_update(void** address, void*) {  // a constructor's store of the object's vtable pointer
   sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(void*), sim::operation::store, sim::caller_here());
 }
 void __tsan_vptr_read(void**) {}
@@ -488,8 +489,8 @@ void __tsan_atomic_thread_fence(int) { sim::fence(sim::scope::device); }
 void __tsan_atomic_signal_fence(int) {}
 }
 
-// simcc substitutes these for memcpy and its kind in kernels. Compilers also generate such calls for copies in the
-// source (clang: for each struct of more than 8 bytes).
+// simcc substitutes these for memcpy and similar functions in kernels. Compilers also generate such calls for copies in
+// the source (clang: for each struct of more than 8 bytes).
 #define SIM_COPY(name)                                                         \
   extern "C" void* sim_##name(void* to, const void* from, std::size_t bytes) { \
     if (bytes > 0) sim::observe_copy(to, from, bytes, sim::caller_here());     \
@@ -505,7 +506,7 @@ extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
     sim::observe(at, sim_host_watch || sim::guarded ? bytes : 1, sim::operation::store, sim::caller_here());
   return std::memset(to, value, bytes);
 }
-// CUDA has none of the rest in kernels, but the host compiler takes them, and they must not copy unseen.
+// CUDA has none of the others in kernels, but the host compiler accepts them, and they must not copy unobserved.
 extern "C" void* sim_mempcpy(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) sim::observe_copy(to, from, bytes, sim::caller_here());
   return static_cast<std::byte*>(std::memcpy(to, from, bytes)) + bytes;

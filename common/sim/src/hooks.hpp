@@ -14,7 +14,7 @@ namespace sim {
 
 class worker;
 
-/// Where the stack frame of the kernel's code ends, in a function that it called.
+/// The end of the kernel code's stack frame, in a function that it called.
 [[gnu::always_inline]] inline std::uintptr_t frame_here() { return SIM_CALLERS_STACK; }
 /// Whether the caller is a thread of a kernel.
 bool in_kernel();
@@ -29,17 +29,17 @@ std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame);
 // kernels call: the linker may have given us the instrumented copy of a library function such as std::string's, whose
 // accesses are not the kernel's. Outside the namespace: program.cpp recognises our variables by the prefix sim_.
 extern __thread sim::worker* sim_active_worker;
-// Likewise, but also in blocks that are not observed.
+// Likewise, but also in unobserved blocks.
 extern __thread sim::worker* sim_running_worker;
-// True while the host only finds out which function a launch would run.
+// True while the host only checks which function a launch would run.
 extern __thread std::jmp_buf* sim_asking;
 extern __thread std::uintptr_t sim_answer;
-// Is told of each access of host code; null: no listener.
+// Receives each access of host code; null: no listener.
 extern __thread sim_host_watcher* sim_host_watch;
 
 namespace sim {
 
-/// In kernels' functions of our own: what they touch while this lives is not the kernel's.
+/// For our own functions in kernels: while this lives, their accesses do not count as the kernel's.
 class unobserved {
  public:
   unobserved() : active_(sim_active_worker), running_(sim_running_worker) {
@@ -58,5 +58,5 @@ class unobserved {
 
 }  // namespace sim
 
-/// In a graded program kernels come here instead of to a function of the host (box_builder.cpp): ends the launch.
+/// In a graded program, kernels call this instead of a host function (box_builder.cpp): ends the launch.
 extern "C" [[noreturn]] void sim_host_function(const char* name);

@@ -18,10 +18,11 @@
 namespace sim {
 namespace {
 
-/// While it lives, nobody is told of accesses: those of this file may be by the program's copies of library functions.
+/// While it lives, no accesses are reported: those of this file may be made by the program's copies of library
+/// functions.
 for_now<sim_host_watcher*> untold() { return {sim_host_watch, nullptr}; }
 
-constexpr std::size_t most_ranges = 4096;  // of a function, and of all together
+constexpr std::size_t most_ranges = 4096;  // of one function, and of all together
 
 struct range {
   std::uintptr_t begin = 0, end = 0;
@@ -32,11 +33,11 @@ struct range {
   bool overlaps(std::uintptr_t address, std::size_t bytes) const { return begin < address + bytes && address < end; }
 };
 
-/// What functions use that may not be over.
+/// The memory that functions use that may still run.
 struct {
   std::mutex mutex;
   std::vector<range> ranges;
-  std::uintptr_t low = ~std::uintptr_t{0}, high = 0;  // of them
+  std::uintptr_t low = ~std::uintptr_t{0}, high = 0;  // the bounds of these ranges
   void settle() {
     low = ~std::uintptr_t{0};
     high = 0;
@@ -47,7 +48,7 @@ struct {
   }
 } pending;
 
-/// Notes what a host function uses, while it runs.
+/// Records the memory that a host function uses, while it runs.
 struct recorder : sim_host_watcher {
   explicit recorder(sim_host_watcher* other) : before(other) {}
   void see(std::uintptr_t address, std::size_t bytes, bool store) override {
@@ -61,21 +62,21 @@ struct recorder : sim_host_watcher {
       ranges.back().end += bytes;
       return;
     }
-    for (std::size_t i = ranges.size(); i-- > 0 && i + 8 > ranges.size();)  // most often a loop's
+    for (std::size_t i = ranges.size(); i-- > 0 && i + 8 > ranges.size();)  // usually those of a loop
       if (ranges[i].stores == store && ranges[i].begin <= address && address + bytes <= ranges[i].end) return;
     if (ranges.size() < most_ranges) ranges.push_back({address, address + bytes, sim_host_site, store});
   }
   sim_host_watcher* before;
   std::vector<range> ranges;
-  bool signals = false;  // it has stored to an atomic or volatile variable, or called what wakes others
+  bool signals = false;  // it has stored to an atomic or volatile variable, or woken other threads
 };
 // The symbols of our thread-locals begin with sim_: others are the program's shared arrays.
 thread_local recorder* recording __asm__("sim_recording") = nullptr;
 
-// Whom this thread told of accesses before the checker.
+// The listener that received this thread's accesses before the checker.
 thread_local sim_host_watcher* before_checker __asm__("sim_before_checker") = nullptr;
 
-/// The host's code beside host functions that may not be over.
+/// Host code that runs beside host functions that may not have ended.
 struct checker : sim_host_watcher {
   void see(std::uintptr_t address, std::size_t bytes, bool store) override {
     auto quiet = untold();
@@ -119,7 +120,7 @@ bool watch_host_function(std::size_t stream, std::uint32_t work_item, const std:
     function();
   }
   if (outer || mine.signals) return mine.signals;
-  // Not the function's own variables. Nor the heap, which may be free and in use again.
+  // Excludes the function's own variables, and the heap, whose memory may be free and in use again.
   const program_range stack = mine.ranges.empty() ? program_range{} : stack_of_thread();
   std::erase_if(mine.ranges, [&](const range& r) {
     return (r.begin < frame || r.begin >= stack.begin + stack.bytes) && r.begin - heap_base >= heap_bytes &&

@@ -1,5 +1,5 @@
-// Host functions of streams: which memory of the program's they use. They run at the call here, and on a GPU's machine
-// at any time until the host waits for their stream; whatever the host does with that memory meanwhile is a race.
+// Host functions of streams, and the program's memory that they use. Here they run at the call; on a GPU's machine, at
+// any time until the host waits for their stream. So accesses of that memory by the host meanwhile are races.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/// A variable has another value until this ends, whether by a return or by an exception.
+/// A variable has another value until this ends, by a return or by an exception.
 template <class T>
 struct for_now {
   for_now(T& place, T value) : variable(place), then(std::exchange(place, value)) {}
@@ -17,18 +17,18 @@ struct for_now {
   for_now(const for_now&) = delete;
   for_now& operator=(const for_now&) = delete;
   T& variable;
-  T then;  ///< what it has afterwards
+  T then;  ///< its value afterwards
 };
 
-/// Runs the function, and notes what it uses: it is over once `end_host_functions` says so. Returns whether it told
-/// other threads: they may wait for it, and then what they do comes after it.
+/// Runs the function, and records the memory that it uses, until `end_host_functions` declares it over. Returns whether
+/// it notified other threads: they may wait for it, and then their work comes after it.
 bool watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function);
-/// Those for which `is_over` holds are over: the host has waited for them.
+/// The functions for which `is_over` holds are over: the host has waited for them.
 void end_host_functions(const std::function<bool(std::size_t stream, std::uint32_t work_item)>& is_over);
-/// The running function, if one does, has told other threads: from now on nobody knows what waits for it.
+/// The running function, if any, has notified other threads: from now on its waiters are unknown.
 void note_host_signal();
 
 }  // namespace sim
 
-/// Of the access that sim_host_watch is being told: where, and how.
+/// Place and kind of the access that sim_host_watch is receiving.
 extern __thread std::uint64_t sim_host_site;

@@ -1,5 +1,5 @@
-// Functions in place of a library's, which simcc has the program call. What the library would write unseen for host
-// code is seen here; kernels have a heap of their own; and of a graded program it is known what it has allocated.
+// Replacements for library functions, which simcc has the program call. They report writes that libraries would make
+// unobserved for host code, give kernels their own heap, and record the allocations of a graded program.
 #include <cxxabi.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -32,10 +32,10 @@ extern "C" void sim_host_function(const char* name) {
 namespace sim {
 namespace {
 
-/// Whether each byte that host code writes must be told, and not the first alone.
+/// Whether every byte that host code writes must be reported, not only the first.
 bool tells_all(const void* pc) { return sim_host_watch || is_guarded(reinterpret_cast<std::uintptr_t>(pc)); }
 
-/// %n writes to memory unseen.
+/// %n writes to memory unobserved.
 void refuse_to_write_counts(const char* format, const void* pc) {
   if (!is_guarded(reinterpret_cast<std::uintptr_t>(pc))) return;
   for (const char* at = format; (at = std::strchr(at, '%')); ++at) {
@@ -149,7 +149,7 @@ SIM_DELETE(_ZdlPv)
 SIM_DELETE(_ZdaPv)
 SIM_DELETE(_ZdlPvm, std::size_t)
 SIM_DELETE(_ZdaPvm, std::size_t)
-// What kernels do not have. `result`: what the function returns, with the arguments' names; `bytes`: of the memory.
+// Functions that kernels lack. `result`: the return value, by the arguments' names; `bytes`: size of the memory.
 #define SIM_HOST_MEMORY(name, call, bytes, ...)                       \
   extern "C" void* sim_##name(__VA_ARGS__) {                          \
     if (sim_running_worker) sim_host_function(#name);                 \
@@ -192,7 +192,7 @@ extern "C" void sim___cxa_free_exception(void* of) {
   abi::__cxa_free_exception(of);
 }
 
-// ---- what wakes other threads, which a stream's host function may have done -----------------------------------------
+// ---- functions that wake other threads, which a stream's host function may have called
 
 #define SIM_LOCK(name, type, ...)                                      \
   extern "C" int sim_##name(type* of) {                                \

@@ -1,5 +1,5 @@
-// Device functions that need more than arithmetic: address spaces, ending a kernel, and those that would otherwise call
-// the C library: assert() and clock().
+// Device functions beyond arithmetic: address spaces, ending a kernel, and replacements for functions of the C library:
+// assert() and clock().
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -21,7 +21,7 @@ std::uintptr_t shared_begin() {
   return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer()) +
          static_cast<std::uintptr_t>(thread_storage_offset());
 }
-/// Programs compute with the lowest bits of offsets, to avoid bank conflicts: they are those of the address.
+/// Programs compute with the lowest bits of offsets to avoid bank conflicts, so these equal the address's.
 std::uintptr_t window_begin() { return shared_begin() & ~std::uintptr_t{1023}; }
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Kernels known by address: launches without <<<>>>, their attributes, and how many blocks fit a multiprocessor.
+// Kernels known by address: launches without <<<>>>, their attributes, and how many blocks fit on a multiprocessor.
 #include "kernels.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace sim {
 namespace {
 
 std::unordered_map<const void*, kernel_binder>& binders() {
-  static auto* table = new std::unordered_map<const void*, kernel_binder>;  // filled before main, too
+  static auto* table = new std::unordered_map<const void*, kernel_binder>;  // is filled before main, too
   return *table;
 }
 
@@ -46,7 +46,7 @@ std::shared_ptr<const bound_kernel> bind_by_address(const void* kernel, void** a
           }};
 }
 
-/// Without return type and parameters: "void ns::sum<4>(float*, int)" becomes ns::sum<4>.
+/// Strips return type and parameters: "void ns::sum<4>(float*, int)" becomes ns::sum<4>.
 std::string kernel_name(const void* kernel) {
   std::string name = function_name(reinterpret_cast<std::uintptr_t>(kernel));
   if (name.empty()) return fmt::format("{}", kernel);
@@ -97,15 +97,15 @@ cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config)
   return cudaSuccess;
 }
 
-/// Of the arrays that the kernel itself declares, whose names begin with its own. Before its first launch, too: a
-/// program may ask once how many blocks fit, and launch as many.
+/// The bytes of the arrays that the kernel itself declares, whose names begin with its own. Known before its first
+/// launch: a program may ask once how many blocks fit, and launch as many.
 std::size_t shared_bytes_declared_in(const void* kernel) {
   static auto* known = new std::unordered_map<const void*, std::size_t>;  // under runtime_mutex
   const auto [at, added] = known->try_emplace(kernel);
   if (!added) return at->second;
   std::string name = function_name(reinterpret_cast<std::uintptr_t>(kernel));
   if (name.empty()) return 0;
-  if (name.starts_with("void ")) name.erase(0, 5);  // a template's, which the names of its arrays leave out
+  if (name.starts_with("void ")) name.erase(0, 5);  // a template's, which its arrays' names omit
   name += "::";
   for (const shared_array& a : shared_arrays())
     if (!a.dynamic && !a.guard && a.name.starts_with(name)) at->second += a.bytes;
@@ -125,7 +125,7 @@ cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel
   attributes->preferredShmemCarveout = -1;
   attributes->sharedSizeBytes = shared_bytes_declared_in(kernel);
   const std::string name = kernel_name(kernel);
-  for (const launched& l : launch_log())  // arrays of functions that it calls are known only once it has run
+  for (const launched& l : launch_log())  // arrays of functions that it calls are known only after it has run
     if (l.kernel == name)
       attributes->sharedSizeBytes = std::max<std::size_t>(attributes->sharedSizeBytes, l.static_shared_bytes);
   return sticky_error();
@@ -143,7 +143,7 @@ cudaError_t occupancy(int* blocks, const void* kernel, int threads, std::size_t 
   return sticky_error();
 }
 
-// simcc's notes of what ptxas said; the kernel's address is relative to the field.
+// ptxas's output, noted by simcc; the kernel's address is relative to the field.
 struct kernel_registers {
   std::int32_t kernel, registers;
 };
@@ -151,8 +151,8 @@ extern "C" const kernel_registers __start_sim_registers[] __attribute__((weak));
 extern "C" const kernel_registers __stop_sim_registers[] __attribute__((weak));
 
 int registers_of(std::uintptr_t kernel) {
-  constexpr int guess = 32;  // the most with which 2048 threads fit into 65536 registers
-  constexpr int least = 16;  // as Nsight Compute shows for kernels that use fewer
+  constexpr int guess = 32;  // the largest with which 2048 threads fit into 65536 registers
+  constexpr int least = 16;  // Nsight Compute shows this for kernels that use fewer
   for (const kernel_registers* r = __start_sim_registers; r != __stop_sim_registers; ++r)
     if (reinterpret_cast<std::uintptr_t>(&r->kernel) + static_cast<std::uintptr_t>(r->kernel) == kernel)
       return std::max<int>(r->registers, least);
@@ -160,7 +160,7 @@ int registers_of(std::uintptr_t kernel) {
 }
 
 std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame) {
-  // The first code that runs may belong to an argument's copy constructor, not to the kernel: then its name differs.
+  // The first code that runs may be an argument's copy constructor instead of the kernel: then its name differs.
   static auto* names = new std::unordered_map<std::uintptr_t, std::string>;  // under runtime_mutex
   const auto identifier = [](std::string text) {
     text.resize(std::min(text.find('<'), text.size()));

@@ -29,18 +29,18 @@ namespace sim {
 namespace {
 
 struct launch_state {
-  std::unordered_map<std::uintptr_t, std::size_t> dynamic_shared_limits;  // by kernel, where it was set
+  std::unordered_map<std::uintptr_t, std::size_t> dynamic_shared_limits;  // by kernel, where the program set it
   std::string refused;  // the last refused launch, until the program asks for the error
   std::string last;     ///< why the program's last launch was refused; empty if it was not
-  std::string failed;   ///< why the last launch that failed did so
+  std::string failed;   ///< why the last failed launch failed
   std::mutex from_kernels_mutex;
-  std::vector<std::function<void(cudaStream_t)>> from_kernels;  // launches that the running kernel has made
+  std::vector<std::function<void(cudaStream_t)>> from_kernels;  // launches made by the running kernel
   std::vector<launched> log;
-  std::mutex log_mutex;  // of adding to it
+  std::mutex log_mutex;  // protects additions to it
   std::atomic<const char*> running = nullptr;
 };
 launch_state& launches() {
-  static auto* instance = new launch_state;  // outlives everything that may still report at exit
+  static auto* instance = new launch_state;  // outlives everything that may report at exit
   return *instance;
 }
 
@@ -74,7 +74,7 @@ std::size_t dynamic_shared_limit(std::uintptr_t kernel) {
 
 namespace {
 
-/// Notes a launch that is impossible. CUDA reports it only to a program that checks the error.
+/// Records an impossible launch. CUDA reports it only to a program that checks the error.
 void refuse_launch(const char* kernel, cudaError_t error, const std::string& why, const void* pc) {
   const source_line at = line_of(reinterpret_cast<std::uintptr_t>(pc));
   if (!launches().refused.empty()) note_host_fault(launches().refused);
@@ -121,7 +121,7 @@ void forget_failed_launch() { launches().failed.clear(); }
 
 namespace {
 
-/// The launch that can be made again, or later, with another stream.
+/// A launch that can be repeated, or made later, with another stream.
 std::function<void(cudaStream_t)> repeatable(const char* kernel, const configuration& config,
                                              void (*thread_body)(void*), const void* frame, std::size_t frame_bytes) {
   const auto* bytes = static_cast<const char*>(frame);
@@ -190,9 +190,9 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
     run_blocks(record, thread_body, frame, frame_bytes, beside);
   }
   launches().running = nullptr;
-  if (const std::string why = what_is_wrong_with_clusters(record.config); !why.empty())  // of the kernel itself
+  if (const std::string why = what_is_wrong_with_clusters(record.config); !why.empty())  // set by the kernel itself
     return refuse_launch(kernel, cudaErrorInvalidClusterSize, why, pc);
-  if (record.static_shared_bytes > default_shared_bytes) {  // known only now
+  if (record.static_shared_bytes > default_shared_bytes) {  // not known earlier
     const source_line at = line_of(reinterpret_cast<std::uintptr_t>(pc));
     launches().failed = fmt::format(
         "{}:{}: {} uses {} bytes of __shared__ arrays; nvcc compiles no kernel with more than {}: declare one array "
@@ -231,7 +231,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
 }  // namespace
 
 /// A kernel's own launches run when it has ended, each with all that it launches in turn: CUDA lets no kernel wait for
-/// what it has launched.
+/// its launches.
 void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
             std::size_t frame_bytes) {
   if (in_kernel()) {

@@ -1,4 +1,4 @@
-// Launches: those that ran and those that were refused.
+// Launches that ran, and launches that were refused.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ constexpr std::size_t default_shared_bytes = std::size_t{48} * 1024;  ///< witho
 
 struct launch_recording;
 
-/// Where a thread was when its program was stopped.
+/// The place of a thread when its program was stopped.
 struct stopped_thread {
   std::uint64_t block = 0;
   std::uint32_t thread = 0;
-  std::vector<std::uintptr_t> loop;  ///< program counters of what it repeats, or just of the last thing it did
-  std::uint64_t rounds = 0;          ///< of the loop, if it has done nothing else; 0: it repeats nothing
+  std::vector<std::uintptr_t> loop;  ///< program counters that it repeats, or only its last one
+  std::uint64_t rounds = 0;          ///< of the loop, if it has done nothing else; 0: no loop
   std::uint64_t barriers = 0;        ///< that its block has passed
 };
 
@@ -39,10 +39,10 @@ struct launched {
   double modelled_seconds = 0;
   bool aborted = false;
   std::uint16_t first_epoch = 0, last_epoch = 0;
-  /// With SIM_BUDGET, if not all blocks have run: how many, and of which counts all of them had the same.
+  /// With SIM_BUDGET, if some blocks did not run: how many ran, and which counts were the same in all of them.
   std::optional<std::uint64_t> blocks_run;
   std::map<std::string, bool> same_in_blocks;
-  /// What some of its warps did: with SIM_SEE, of some launches.
+  /// The steps of some of its warps: with SIM_SEE, for some launches.
   std::shared_ptr<launch_recording> recording;
   std::vector<stopped_thread> stopped;  ///< one for each worker
 };
@@ -50,7 +50,7 @@ struct launched {
 /// Every launch since the program began, oldest first.
 std::vector<launched>& launch_log();
 void add_to_launch_log(launched entry);
-/// Nothing is added from now on: a thread that would waits for the program's end.
+/// Nothing is added from now on: a thread that tries to waits until the program ends.
 void end_launch_log();
 /// The kernel whose blocks run now, or null.
 const char* running_kernel();

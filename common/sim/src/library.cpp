@@ -1,4 +1,4 @@
-// Libraries' work on the host, as entries of the launch log.
+// Work of libraries on the host, as entries of the launch log.
 #include "library.hpp"
 
 #include <fmt/format.h>

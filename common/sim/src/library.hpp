@@ -14,24 +14,24 @@ namespace sim {
 /// each time the graph runs. Locks runtime_mutex and holds it while `work` runs.
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
                          const std::function<void()>& work);
-/// Memory that a call touches, and its name in the call's documentation.
+/// Memory that a call accesses, and its name in the call's documentation.
 struct device_range {
   const char* name;
   const void* begin;
   std::size_t bytes;
   bool written;
 };
-/// Likewise, for operands that must lie in device memory, as a kernel would need them: otherwise, and where `work`
-/// throws because the operands' contents are unusable, the call is reported and all further CUDA calls fail.
+/// The same for operands that must be in device memory, as for a kernel. If one is not, or if `work` throws because the
+/// contents of operands are unusable, reports the call and makes all further CUDA calls fail.
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, const std::vector<device_range>& operands,
                          const std::function<void()>& work);
-/// What is wrong with a range that a kernel could not access; empty if it could. Call while runtime_mutex is locked.
+/// Why a kernel could not access this range; empty if it could. Call with runtime_mutex locked.
 std::string outside_device_memory(const void* begin, std::size_t bytes);
-/// If so, the host may touch device memory, since it acts as the device.
+/// If so, the host may access device memory, because it acts as the device.
 bool host_shares_device_memory();
 bool library_at_work();
-/// Products so far with an operand of which not each row (column, as cuBLAS counts) starts at a multiple of 16 bytes. A
-/// GPU computes them several times more slowly.
+/// The number of products so far with an operand of which some row (column, as cuBLAS counts) starts at no multiple of
+/// 16 bytes. A GPU computes them several times more slowly.
 extern std::size_t unaligned_products;
 void host_wrote(const void* pointer, std::size_t bytes);
 

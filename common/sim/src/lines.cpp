@@ -15,9 +15,9 @@
 namespace sim {
 namespace {
 
-/// `line` itself or, for a line of a header of the device's or of the system's, the line of the program that called the
-/// header's function: GPU profilers attribute inlined instructions in the same way. The same holds for functions
-/// that the compiler makes, such as a struct's copy constructor, whose line would be the struct's.
+/// `line` itself or, for a line of a device or system header, the line of the program that called the header's
+/// function: GPU profilers attribute inlined instructions in the same way. The same holds for functions that the
+/// compiler generates, such as a struct's copy constructor, whose line would be the struct's.
 source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_addrdie(session, pc, &bias);
@@ -32,7 +32,7 @@ source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
   };
   Dwarf_Die *innermost = nullptr, *scopes = nullptr;
   if (dwarf_getscopes(unit, pc - bias, &innermost) <= 0) return line;
-  const int count = dwarf_getscopes_die(innermost, &scopes);  // as inlined, the innermost first
+  const int count = dwarf_getscopes_die(innermost, &scopes);  // innermost inlined function first
   for (int i = 0; i < count; ++i) {
     if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
     if (!in_header() && !dwarf_hasattr_integrate(&scopes[i], DW_AT_artificial)) break;
@@ -77,7 +77,7 @@ const void* call_of_program() {
   const void* found = nullptr;
   const auto look = [](_Unwind_Context* at, void* to) {
     const source_line line = line_of(_Unwind_GetIP(at));
-    // A compiler cache may name some of our files from the build's folder, others from the root.
+    // A compiler cache may name some of our files relative to the build folder, others relative to the root.
     const bool ours = std::string_view(line.file).substr(0, line.file.rfind('/') + 1).ends_with("/common/sim/src/");
     if (line.line == 0 || ours || line.file.starts_with(SIM_INCLUDE "/")) return _URC_NO_REASON;
     *static_cast<const void**>(to) = reinterpret_cast<const void*>(_Unwind_GetIP(at));

@@ -16,7 +16,7 @@ void worker::check_index(std::uint64_t site, unsigned lane, const access* next, 
            (site_operation(a.site) == operation::local && a.address - stacks_begin >= max_stacks * stack_bytes);
   };
   while (next != end && says_nothing(*next)) ++next;
-  // In shared memory the access itself is checked. An index of a row may go on to the next one of its array.
+  // In shared memory the access itself is checked: an index beyond a row may reach the array's next row.
   if (next != end &&
       (next->address - shared_begin < shared_bytes ||
        in_one_variable(next->address - index * site_bytes(next->site), next->address)) &&
@@ -26,8 +26,8 @@ void worker::check_index(std::uint64_t site, unsigned lane, const access* next, 
                    " at index " + std::to_string(static_cast<std::int64_t>(index)));
 }
 
-/// Lanes whose next records are releases and acquires move past them, except acquires of what other lanes' records will
-/// show first. False if there are only such.
+/// Advances lanes whose next records are releases and acquires, except acquires that depend on other lanes' records.
+/// False if all lanes have such acquires.
 bool worker::merge_order(unsigned first, const access** head, unsigned here, unsigned syncing, unsigned ordering) {
   block_order& order = block_->shadow.order;
   unsigned passed = 0;
@@ -59,9 +59,8 @@ bool worker::merge_order(unsigned first, const access** head, unsigned here, uns
 
 /// Lanes at the same instruction form one warp instruction. Where they differ, the deepest call goes first, then the
 /// lowest program counter, so that lanes reconverge after a branch. A warp function goes when all lanes of its mask
-/// have arrived, and what a lane acquires when all accesses before the release have gone. An interrupted lane will
-/// record more, so the rest waits, unless the caller wants everything merged. Returns whether any records are still
-/// waiting.
+/// have arrived; an acquire, when all accesses before the release have gone. An interrupted lane will record more, so
+/// the others wait, unless the caller wants everything merged. Returns whether any records are still waiting.
 bool worker::put_together(unsigned first, unsigned count, bool all) {
   const access* head[lanes_per_warp];
   const access* end[lanes_per_warp];
@@ -83,8 +82,8 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
   warp_first_ = first;
   bool interrupted = false;
   for (;;) {
-    std::ptrdiff_t steps = record_capacity;  // for which every lane has a record
-    for (unsigned i = 0; i < n;) {           // drop lanes that have no more
+    std::ptrdiff_t steps = record_capacity;  // number of steps for which every lane has a record
+    for (unsigned i = 0; i < n;) {           // drop lanes without further records
       const unsigned lane = alive[i];
       steps = std::min(steps, end[lane] - head[lane]);
       if (head[lane] != end[lane]) {

@@ -13,33 +13,31 @@
 #include "heap.hpp"
 #include "lines.hpp"
 #include "model.hpp"
+#include "sim/counters.hpp"
 
 namespace sim {
 namespace {
 
-/// As in the names of the tensor cores' counters.
-std::string tensor_path(element a, element sum) {
-  const auto name = [](element e) {
-    switch (e) {
-      case element::f16: return "fp16";
-      case element::bf16: return "bf16";
-      case element::tf32: return "tf32";
-      case element::s8:
-      case element::u8: return "int8";
-      case element::f64: return "fp64";
-      case element::f32: return "fp32";
-      case element::e4m3:
-      case element::e5m2: return "fp8";
-      default: return "int32";
-    }
-  };
-  const std::string from = fmt::format("src_{}", name(a));
-  const bool names_sum = a == element::bf16 || a == element::tf32;
-  return names_sum && sum == element::f32 ? from + "_dst_fp32" : from;
+/// What tensor cores do with matrices of this type, and of that what wgmma does.
+struct tensor_counters {
+  counter_name all;
+  const char* of_warpgroups = nullptr;
+};
+tensor_counters counters_of(element a) {
+  switch (a) {
+    case element::f16: return {"sm__ops_path_tensor_src_fp16.sum", "sm__ops_path_tensor_op_hgmma_src_fp16.sum"};
+    case element::bf16: return {tensor_operations, "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum"};
+    case element::tf32:
+      return {"sm__ops_path_tensor_src_tf32_dst_fp32.sum", "sm__ops_path_tensor_op_hgmma_src_tf32_dst_fp32.sum"};
+    case element::f64: return {"sm__ops_path_tensor_src_fp64.sum"};
+    case element::e4m3:
+    case element::e5m2: return {"sm__ops_path_tensor_src_fp8.sum"};
+    default: return {"sm__ops_path_tensor_src_int8.sum", "sm__ops_path_tensor_op_igmma_src_int8.sum"};
+  }
 }
 
 /// How often warps pass a block of shared-memory accesses without an active lane because nvcc predicates it: a short
-/// one that stores nothing to global memory, as 38 public programs and the goldens show.
+/// block without stores to global memory, as in 38 public programs and the goldens.
 class predication {
  public:
   explicit predication(const launch_counts& counts) {
@@ -51,7 +49,7 @@ class predication {
     }
   }
   double passed(std::uintptr_t pc) const {
-    constexpr unsigned most_instructions = 16;  // with 6 to 30 as many counters agree
+    constexpr unsigned most_instructions = 16;  // limits from 6 to 30 make as many counters agree
     const block_info* b = block_around(pc);
     if (!b || b->predicated == 0 || b->instructions > most_instructions || branches_.contains(b)) return 0;
     return std::max(0.0, requests_at(b - b->predicated) - requests_at(b));
@@ -66,33 +64,25 @@ class predication {
   std::set<const block_info*> branches_;
 };
 
-/// Computed from sums, never averaged over launches.
-struct ratio {
-  std::string name, numerator, denominator;
-  double factor;
+/// Sums of the accesses of one kind.
+struct sums {
+  double requests = 0, sectors = 0, bytes = 0, wavefronts = 0;
+  double issued = 0;  // requests, and instructions on shared memory of warps without an active lane
+  double lost = 0;    // wavefronts beyond the ideal
 };
-const std::vector<ratio>& ratios() {
-  static const std::vector<ratio> all = [] {
-    std::vector<ratio> r = {{"smsp__thread_inst_executed_per_inst_executed.ratio", "smsp__thread_inst_executed.sum",
-                             "smsp__inst_executed.sum", 1}};
-    for (const std::string op : {"ld", "st"}) {
-      const std::string sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum";
-      r.push_back({"smsp__sass_average_data_bytes_per_sector_mem_global_op_" + op + ".pct",
-                   "smsp__sass_data_bytes_mem_global_op_" + op + ".sum", sectors, 100.0 / sector_bytes});
-      r.push_back({"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio", sectors,
-                   "l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum", 1});
-    }
-    return r;
-  }();
-  return all;
-}
 
 }  // namespace
 
 void add_ratios(std::map<std::string, double>& m) {
-  for (const ratio& r : ratios())
-    if (const auto all = m.find(r.denominator); all != m.end() && all->second > 0)
-      m[r.name] = r.factor * m[r.numerator] / all->second;
+  for (const counter& c : counters) {
+    if (c.name.empty() || c.formula.empty()) continue;
+    const std::size_t factor = c.formula.find(" * "), slash = c.formula.find(" / ");
+    const std::size_t begin = factor == std::string_view::npos ? 0 : factor + 3;
+    const auto whole = m.find(std::string(c.formula.substr(slash + 3)));
+    if (whole == m.end() || whole->second <= 0) continue;
+    const double part = m[std::string(c.formula.substr(begin, slash - begin))];
+    m[std::string(c.name)] = (begin > 0 ? std::atof(c.formula.data()) : 1) * part / whole->second;
+  }
 }
 
 std::map<std::string, double> metrics_of(const std::vector<const launched*>& all) {
@@ -105,16 +95,12 @@ std::map<std::string, double> metrics_of(const std::vector<const launched*>& all
 }
 
 bool is_metric(const std::string& name) {
-  static const std::map<std::string, double> sums = metrics_of(launched());
-  return sums.contains(name) ||
-         std::any_of(ratios().begin(), ratios().end(), [&](const auto& r) { return r.name == name; });
+  return std::any_of(std::begin(counters), std::end(counters), [&](const counter& c) {
+    return c.name == name && (c.uses & counter::counted) && (name.ends_with(".sum") || !c.formula.empty());
+  });
 }
 
 std::map<std::string, double> metrics_of(const launched& what) {
-  struct sums {
-    double requests = 0, sectors = 0, bytes = 0, wavefronts = 0, ideal = 0;
-    double switched_off = 0;  // instructions on shared memory, of warps without an active lane
-  };
   std::map<std::pair<space, operation>, sums> by, by_matrix;
   std::set<std::uint64_t>
       copies;  // where asynchronous copies are: a GPU counts their sectors as loaded, not their bytes
@@ -126,62 +112,85 @@ std::map<std::string, double> metrics_of(const launched& what) {
     const bool matrix = what.counts.matrix_accesses.count(site_pc(key.second)) > 0;
     sums& s = (matrix ? by_matrix : by)[{key.first, site_operation(key.second)}];
     s.requests += static_cast<double>(c.requests);
+    s.issued += static_cast<double>(c.requests);
     if (key.first == space::shared && counts.requests > 0)
-      s.switched_off += predicated.passed(site_pc(key.second)) * static_cast<double>(c.requests) /
-                        static_cast<double>(counts.requests);
+      s.issued += predicated.passed(site_pc(key.second)) * static_cast<double>(c.requests) /
+                  static_cast<double>(counts.requests);
     s.sectors += static_cast<double>(c.sectors);
     if (key.first != space::global || !copies.contains(site_pc(key.second))) s.bytes += static_cast<double>(c.bytes);
     s.wavefronts += static_cast<double>(c.wavefronts);
-    s.ideal += static_cast<double>(c.ideal_wavefronts);
+    s.lost += static_cast<double>(c.wavefronts) - static_cast<double>(c.ideal_wavefronts);
   }
   std::map<std::string, double> m;
-  double conflicts = 0;
-  for (const auto& [op, name] : {std::pair{operation::load, "ld"}, {operation::store, "st"}}) {
-    const sums& g = by[{space::global, op}];
-    m[fmt::format("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum", name)] = g.requests;
-    m[fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", name)] = g.sectors;
-    m[fmt::format("smsp__inst_executed_op_global_{}.sum", name)] = g.requests;
-    m[fmt::format("smsp__sass_data_bytes_mem_global_op_{}.sum", name)] = g.bytes;
-    const sums& s = by[{space::shared, op}];
-    m[fmt::format("smsp__inst_executed_op_shared_{}.sum", name)] = s.requests + s.switched_off;
-    m[fmt::format("smsp__sass_inst_executed_op_shared_{}.sum", name)] = s.requests;
-    m[fmt::format("smsp__sass_data_bytes_mem_shared_op_{}.sum", name)] = s.bytes;
-    m[fmt::format("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum", name)] = s.wavefronts;
-    const sums& x = by_matrix[{space::shared, op}];  // ldsm, stsm: ldmatrix, stmatrix
-    m[op == operation::load ? "smsp__inst_executed_op_ldsm.sum" : "smsp__inst_executed_op_shared_stsm.sum"] =
-        x.requests;
-    m[fmt::format("smsp__sass_data_bytes_mem_shared_op_{}sm.sum", name)] = x.bytes;
-    m[fmt::format("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}sm.sum", name)] = x.wavefronts;
-    const double lost = s.wavefronts - s.ideal + x.wavefronts - x.ideal;
-    m[fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum", name)] = lost;
-    conflicts += lost;
-  }
-  const sums& atomics = by[{space::global, operation::atomic}];
-  m["l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"] = atomics.requests;
-  m["l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum"] = atomics.sectors;
-  m["smsp__inst_executed_op_shared_atom.sum"] = by[{space::shared, operation::atomic}].requests;
-  m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] = conflicts;
-  m["smsp__inst_executed_op_ldgsts.sum"] = by[{space::shared, operation::copy}].requests;
+  using enum space;
+  using enum operation;
+  by[{shared, load}].bytes += by[{none, remote_load}].bytes;  // the address is in the window of shared memory
+  by[{shared, store}].bytes += by[{none, remote_store}].bytes;
+  for (const operation op : {load, store}) by[{shared, op}].lost += by_matrix[{shared, op}].lost;
+  struct row {
+    counter_name name;
+    space where;
+    operation op;
+    double sums::*amount;
+    bool matrix = false;
+  };
+  for (const auto& [name, where, op, amount, matrix] : {
+           row{"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", global, load, &sums::requests},
+           {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", global, store, &sums::requests},
+           {"l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum", global, atomic, &sums::requests},
+           {"smsp__inst_executed_op_global_ld.sum", global, load, &sums::requests},
+           {"smsp__inst_executed_op_global_st.sum", global, store, &sums::requests},
+           {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", global, load, &sums::sectors},
+           {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", global, store, &sums::sectors},
+           {"l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum", global, atomic, &sums::sectors},
+           {"smsp__sass_data_bytes_mem_global_op_ld.sum", global, load, &sums::bytes},
+           {"smsp__sass_data_bytes_mem_global_op_st.sum", global, store, &sums::bytes},
+           {"smsp__sass_inst_executed_op_tma_ld.sum", global, bulk_load, &sums::requests},
+           {"smsp__sass_inst_executed_op_tma_st.sum", global, bulk_store, &sums::requests},
+           {"smsp__sass_inst_executed_op_tma_red.sum", global, bulk_reduce, &sums::requests},
+           {"l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum", global, bulk_load, &sums::bytes},
+           {"l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum", global, bulk_store, &sums::bytes},
+           {"l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_red.sum", global, bulk_reduce, &sums::bytes},
+           {"smsp__inst_executed_op_ldgsts.sum", shared, copy, &sums::requests},
+           {"smsp__inst_executed_op_shared_ld.sum", shared, load, &sums::issued},
+           {"smsp__inst_executed_op_shared_st.sum", shared, store, &sums::issued},
+           {"smsp__inst_executed_op_shared_atom.sum", shared, atomic, &sums::requests},
+           {"smsp__sass_inst_executed_op_shared_ld.sum", shared, load, &sums::requests},
+           {"smsp__sass_inst_executed_op_shared_st.sum", shared, store, &sums::requests},
+           {"smsp__sass_data_bytes_mem_shared_op_ld.sum", shared, load, &sums::bytes},
+           {"smsp__sass_data_bytes_mem_shared_op_st.sum", shared, store, &sums::bytes},
+           {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", shared, load, &sums::wavefronts},
+           {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", shared, store, &sums::wavefronts},
+           {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", shared, load, &sums::lost},
+           {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", shared, store, &sums::lost},
+           {"l1tex__t_requests_pipe_lsu_mem_dshared_op_ld.sum", none, remote_load, &sums::requests},
+           {"l1tex__t_requests_pipe_lsu_mem_dshared_op_st.sum", none, remote_store, &sums::requests},
+           {"l1tex__t_requests_pipe_lsu_mem_dshared_op_atom.sum", none, remote_atomic, &sums::requests},
+           {"l1tex__t_sectors_pipe_lsu_mem_dshared_op_ld.sum", none, remote_load, &sums::sectors},
+           {"l1tex__t_sectors_pipe_lsu_mem_dshared_op_st.sum", none, remote_store, &sums::sectors},
+           {"l1tex__t_sectors_pipe_lsu_mem_dshared_op_atom.sum", none, remote_atomic, &sums::sectors},
+           {"smsp__inst_executed_op_ldsm.sum", shared, load, &sums::requests, true},
+           {"smsp__inst_executed_op_shared_stsm.sum", shared, store, &sums::requests, true},
+           {"smsp__sass_data_bytes_mem_shared_op_ldsm.sum", shared, load, &sums::bytes, true},
+           {"smsp__sass_data_bytes_mem_shared_op_stsm.sum", shared, store, &sums::bytes, true},
+           {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum", shared, load, &sums::wavefronts, true},
+           {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_stsm.sum", shared, store, &sums::wavefronts, true},
+       })
+    m[name.text] = (matrix ? by_matrix : by)[{where, op}].*amount;
+  m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] = by[{shared, load}].lost + by[{shared, store}].lost;
   m["sm__inst_executed_op_barrier.sum"] = static_cast<double>(what.counts.barriers);
   double tensor_instructions = 0;
-  for (const auto& [a, sum] : {std::pair{element::f16, element::f32},
-                               {element::bf16, element::f32},
-                               {element::tf32, element::f32},
-                               {element::s8, element::s32},
-                               {element::f64, element::f64}})
-    m[fmt::format("sm__ops_path_tensor_{}.sum", tensor_path(a, sum))] = 0;
+  for (const element a : {element::f16, element::bf16, element::tf32, element::s8, element::f64})
+    m[counters_of(a).all.text] = 0;
   for (const auto& [types, t] : what.counts.tensor) {
-    m[fmt::format("sm__ops_path_tensor_{}.sum", tensor_path(types.first, types.second))] +=
-        static_cast<double>(t.operations);
+    m[counters_of(types.first).all.text] += static_cast<double>(t.operations);
     tensor_instructions += static_cast<double>(t.instructions);
   }
   double warpgroup_instructions = 0, warpgroup_bytes = 0;
   for (const auto& [types, t] : what.counts.warpgroup_tensor) {
-    const std::string path = tensor_path(types.first, types.second);
-    m[fmt::format("sm__ops_path_tensor_{}.sum", path)] += static_cast<double>(t.operations);
-    if (types.first != element::e4m3 && types.first != element::e5m2)
-      m[fmt::format("sm__ops_path_tensor_op_{}gmma_{}.sum", types.second == element::s32 ? "i" : "h", path)] +=
-          static_cast<double>(t.operations);
+    const tensor_counters names = counters_of(types.first);
+    m[names.all.text] += static_cast<double>(t.operations);
+    if (names.of_warpgroups) m[names.of_warpgroups] += static_cast<double>(t.operations);
     warpgroup_instructions += static_cast<double>(t.instructions);
     warpgroup_bytes += static_cast<double>(t.shared_bytes);
   }
@@ -189,21 +198,6 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["sm__inst_executed_pipe_tensor.sum"] = tensor_instructions + warpgroup_instructions;
   m["smsp__sass_data_bytes_mem_shared_op_gmma.sum"] = warpgroup_bytes;
   m["sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"] = warpgroup_bytes / line_bytes;
-  for (const auto& [op, name, path] : {std::tuple{operation::bulk_load, "ld", "xbar2l1tex_read"},
-                                       {operation::bulk_store, "st", "l1tex2xbar_write"},
-                                       {operation::bulk_reduce, "red", "l1tex2xbar_write"}}) {
-    const sums& bulk = by[{space::global, op}];
-    m[fmt::format("smsp__sass_inst_executed_op_tma_{}.sum", name)] = bulk.requests;
-    m[fmt::format("l1tex__m_{}_bytes_mem_global_op_tma_{}.sum", path, name)] = bulk.bytes;
-  }
-  for (const auto& [op, name] :
-       {std::pair{operation::remote_load, "ld"}, {operation::remote_store, "st"}, {operation::remote_atomic, "atom"}}) {
-    const sums& remote = by[{space::none, op}];
-    m[fmt::format("l1tex__t_requests_pipe_lsu_mem_dshared_op_{}.sum", name)] = remote.requests;
-    m[fmt::format("l1tex__t_sectors_pipe_lsu_mem_dshared_op_{}.sum", name)] = remote.sectors;
-    if (op != operation::remote_atomic)  // the address is in the window of shared memory
-      m[fmt::format("smsp__sass_data_bytes_mem_shared_op_{}.sum", name)] += remote.bytes;
-  }
   const executed e = executed_by(what);
   m["smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"] = e.fadd;
   m["smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"] = e.fmul;
@@ -214,7 +208,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["smsp__inst_executed.sum"] = e.instructions;
   m["smsp__thread_inst_executed.sum"] = e.thread_instructions;
   const dim3 &g = what.config.grid, &b = what.config.block;
-  const double blocks = what.registers > 0 ? static_cast<double>(g.x) * g.y * g.z : 0;  // none known of a library's
+  const double blocks = what.registers > 0 ? static_cast<double>(g.x) * g.y * g.z : 0;  // unknown for a library's work
   const unsigned warps = (b.x * b.y * b.z + lanes_per_warp - 1) / lanes_per_warp;
   m["sm__ctas_launched.sum"] = blocks;
   m["smsp__warps_launched.sum"] = blocks * warps;
@@ -249,7 +243,7 @@ std::vector<lab::line_counters> lines_of(const launched& what) {
     const operation op = site_operation(key.second);
     const bool remote = op >= operation::remote_load && op <= operation::remote_atomic;
     if (c.requests == 0 || (key.first == space::none && !remote)) continue;
-    if (op == operation::copy) continue;  // counted where it ends
+    if (op == operation::copy) continue;  // counted when it ends
     const source_line at = line_of(site_pc(key.second));
     const std::string name = name_of(key.first, op);
     lab::line_counters& l = lines[{at.file, at.line, name}];

@@ -1,5 +1,5 @@
-// The device that SIM_DEVICE names, how many blocks fit it, and how long a launch would take on it. Times are a model,
-// never a measurement; tests/goldens_test.cpp and tests/program_times.py print how far they are from an H200's.
+// The device that SIM_DEVICE names, how many blocks fit on it, and how long a launch would take. Times are modelled,
+// never measured; tests/goldens_test.cpp and tests/program_times.py print how far they are from an H200's.
 #include "model.hpp"
 
 #include <fmt/format.h>
@@ -62,25 +62,25 @@ device_description read_description() {
   }
 }
 
-// Constants that the device files do not have. All were fitted to the H200's launches in tests/goldens and are assumed
+// Constants that are not in the device files. All were fitted to the H200's launches in tests/goldens and are assumed
 // to hold for the other devices, too. The fit does not use the programs in tests/programs, also measured on an H200.
 constexpr double instruction_scale = 0.802;      // the device's instructions per instruction that assembly.cpp counts
 constexpr double cycles_per_special = 2;         // a warp's 32 lanes on 16 units, as in NVIDIA's whitepapers
-constexpr double cycles_per_instruction = 2.22;  // of one warp alone, from an instruction to the next
-constexpr double cycles_per_block = 1.18;        // of the whole device, to hand out a block
+constexpr double cycles_per_instruction = 2.22;  // of a lone warp, from one instruction to the next
+constexpr double cycles_per_block = 1.18;        // of the whole device, to schedule a block
 constexpr double cycles_per_line = 1.17;         // L1 looks up a line of 128 bytes at a time
-constexpr double cycles_per_barrier = 58;        // with the access to shared memory after it
+constexpr double cycles_per_barrier = 58;        // including the following access to shared memory
 constexpr double miss_cycles = 27;            // what a busy device adds to the latency of a lone access that misses L1
-constexpr double next_load = 0.217;           // of a latency: a load after another in the same basic block
-constexpr double turns_together = 11.8;       // of a loop that is unrolled
-constexpr double atomic_wait = 0.28;          // of DRAM's latency; many kernels do not use what an atomic returns
-constexpr double dram_efficiency = 0.94;      // of what a copy of 4 GiB reaches
-constexpr double l2_efficiency = 0.585;       // of what reads of a small array reach
-constexpr double l2_share = 0.58;             // of L2: what was written last and stays there, not yet in DRAM
+constexpr double next_load = 0.217;           // of a latency: for a load after another in the same basic block
+constexpr double turns_together = 11.8;       // of an unrolled loop
+constexpr double atomic_wait = 0.28;          // of DRAM's latency; many kernels ignore an atomic's result
+constexpr double dram_efficiency = 0.94;      // of the rate of a 4 GiB copy
+constexpr double l2_efficiency = 0.585;       // of the rate of reading a small array
+constexpr double l2_share = 0.58;             // of L2: for recent writes that are not in DRAM yet
 constexpr double shared_store_sectors = 4.5;  // times L2 handles a sector that blocks write in turns
-// L2 takes one step of a contended line after the other. Steps on one address wait for the sum before: nvcc joins
-// integers' in a warp, and L2 adds them faster than floats. Lines of one array are not independent of each other.
-// Measured on an H200, 8,192 to 131,072 warps on 1 to 64 lines.
+// L2 performs the steps of a contended line one after the other. Steps on one address wait for the previous sum; nvcc
+// combines integers within a warp, and L2 adds them faster than floats. Lines of one array are not independent of each
+// other. Measured on an H200, 8,192 to 131,072 warps on 1 to 64 lines.
 constexpr double cycles_per_step = 1.16, cycles_per_integer = 1.445, cycles_per_float = 3.48;
 constexpr double lines_as_good_as_one = 5;
 constexpr double wgmma_efficiency = 0.78;  // of the manufacturer's rate, at n = 4096: results/nvidia-h200/hopper09.json
@@ -88,14 +88,14 @@ constexpr double overlap_power = 3.21;     // 1: one limit after the other; infi
 
 double sum_of(std::uint64_t n) { return static_cast<double>(n); }
 
-/// All warps' work on memory.
+/// The memory work of all warps.
 struct work {
   double bulk_sectors = 0;  ///< from L2 to shared memory, not through L1
   double load_sectors = 0, store_sectors = 0, atomic_sectors = 0, lines = 0;
   double wavefronts = 0, shared_atomic_lanes = 0;
   double atomic_steps = 0;
   double contended = 0;       ///< cycles, of the most contended array
-  double loaded_sectors = 0;  ///< different ones, as far as the addresses allow
+  double loaded_sectors = 0;  ///< distinct sectors, as far as the addresses allow
 };
 
 work work_of(const launched& what) {
@@ -149,7 +149,7 @@ double blocks_of(const configuration& c) { return static_cast<double>(c.grid.x) 
 int threads_of(const configuration& c) { return static_cast<int>(c.block.x * c.block.y * c.block.z); }
 int warps_of(const configuration& c) { return (threads_of(c) + 31) / 32; }
 
-/// Operations of wgmma, in those of BF16 that take as long.
+/// wgmma operations, as the number of BF16 operations that take as long.
 double wgmma_operations(const launched& what) {
   double operations = 0;
   for (const auto& [types, t] : what.counts.warpgroup_tensor) {
@@ -160,7 +160,7 @@ double wgmma_operations(const launched& what) {
   return operations;
 }
 
-/// Loaded sectors that hit L1: those reused before the multiprocessor's warps have loaded as much as L1 holds.
+/// Loaded sectors that hit L1: those that are reused before the multiprocessor's warps have loaded as much as L1 holds.
 double l1_hits(const launched& what, double warps_per_sm, double blocks_per_sm) {
   const device_description& d = described_device();
   const double shared = static_cast<double>(what.static_shared_bytes + what.config.dynamic_shared_bytes +
@@ -198,7 +198,7 @@ occupancy_limits occupancy_of(const launched& what) {
                       what.static_shared_bytes + what.config.dynamic_shared_bytes);
 }
 
-/// DRAM moves pairs of sectors. The latest writes stay in L2, in the share that reads leave to them.
+/// DRAM moves pairs of sectors. The latest writes stay in L2, in the share that reads leave them.
 dram_traffic dram_traffic_of(const launched& what) {
   const launch_counts& c = what.counts;
   const double all = sum_of(c.unique_loaded_sectors);
@@ -207,7 +207,7 @@ dram_traffic dram_traffic_of(const launched& what) {
   const double stored = sum_of(c.unique_stored_sectors) * sector_bytes;
   const double kept = l2_share * described_device().l2_bytes / std::max(1.0, read + stored);
   const double written = stored * std::max(0.0, 1 - kept);
-  // A sector that leaves L2 half written has to be read first.
+  // A half-written sector must be read before it leaves L2.
   return {read + std::min(sum_of(c.shared_stores) * sector_bytes, written), written};
 }
 
@@ -242,7 +242,7 @@ double model_seconds(const launched& what) {
   const double dram =
       (traffic.read_bytes + traffic.written_bytes) / (d.copy_bytes_per_second * dram_efficiency) * d.sm_clock_hertz;
 
-  // A block waits for the loads of its busiest warps, and a multiprocessor holds only so many blocks at a time.
+  // A block waits for the loads of its busiest warps, and a multiprocessor holds only a limited number of blocks.
   const double missing = w.load_sectors > 0 ? std::max(0.0, 1 - hits / w.load_sectors) : 0;
   const double cold =
       w.load_sectors > 0 ? std::min(1.0, w.loaded_sectors / std::max(1.0, w.load_sectors * missing)) : 0;

@@ -24,7 +24,7 @@ struct warp_position {
   std::uint32_t first_thread = 0;  ///< linear thread index of lane 0
 };
 
-/// Which threads have read a word of shared memory, or one of its bytes.
+/// The threads that have read a word of shared memory, or one of its bytes.
 struct shared_reads {
   enum readers : std::uint8_t { one, one_warp, many };
   std::uint32_t epoch = 0, sync = 0, site = 0, clock = 0;
@@ -32,14 +32,14 @@ struct shared_reads {
   readers by = one;
   strength weakest = strength::plain;
 };
-/// Which thread last wrote a word of shared memory, and which have read all of it. Two accesses are ordered by a
-/// barrier of the block between them, within a warp by a warp function, or as block_order says.
+/// The thread that last wrote a word of shared memory, and those that have read all of it. Two accesses are ordered by
+/// a barrier of the block between them, within a warp also by a warp function, or by block_order.
 struct shared_word {
   std::uint32_t write_epoch = 0, write_sync = 0, write_site = 0, write_clock = 0;
   std::uint16_t writer = 0;
   std::uint8_t write_bytes = 0;  ///< bit b: byte b of the word
   strength write_strength = strength::plain;
-  std::uint8_t copy_bytes = 0;  ///< those that an asynchronous copy in flight will write
+  std::uint8_t copy_bytes = 0;  ///< the bytes that an asynchronous copy in flight will write
   shared_reads read;
 };
 /// Where an asynchronous copy into a word of shared memory started.
@@ -49,57 +49,59 @@ struct started_copy {
   std::uint32_t loaded = 0;  ///< words that the block had loaded
 };
 
-/// A plain store to a word of shared memory that an atomic has followed: what shared_word no longer has.
+/// A plain store to a word of shared memory before an atomic; shared_word no longer has it.
 struct stored_before {
   std::uint32_t epoch = 0, sync = 0, site = 0, clock = 0;
   std::uint16_t thread = 0;
   std::uint8_t bytes = 0;
 };
 
-/// What uses shared memory on a block's behalf: the products of each warpgroup, and then the bulk copies. In
-/// block_order they come after the threads.
+/// Asynchronous users of a block's shared memory: the products of each warpgroup, then the bulk copies. In block_order
+/// they come after the threads.
 struct asynchronous_agent {
-  std::uint32_t site = 0, thread = 0;  ///< who issued the last read, and where
+  std::uint32_t site = 0, thread = 0;  ///< issuer and place of the last read
   std::uint32_t first_clock = 0;       ///< of reads since the last barrier
   std::uint32_t awaited = 0;           ///< a thread has waited for the reads before this clock
 };
 constexpr std::size_t threads_per_warpgroup = 128;
 
-/// What is known about one block's shared memory.
+/// The state of one block's shared memory.
 struct block_shadow {
   std::vector<std::uint8_t> valid;  ///< by word, like shadow_memory::valid
   std::vector<shared_word> words;
-  std::vector<shared_reads> byte_reads;  ///< by byte: reads of less than a word, if there are any
-  std::vector<started_copy> copies;      ///< by word, if there are any
-  std::vector<stored_before> stores;     ///< by word, if there are any
-  std::size_t words_awaited = 0;         ///< that copies in flight will write
+  std::vector<shared_reads> byte_reads;  ///< by byte: reads of less than a word, if any
+  std::vector<started_copy> copies;      ///< by word, if any
+  std::vector<stored_before> stores;     ///< by word, if any
+  std::size_t words_awaited = 0;         ///< to be written by copies in flight
   std::uint32_t words_loaded = 0;        ///< modulo 2^32
   std::vector<std::uint32_t> syncs;      ///< by warp: warp functions so far
-  std::uint32_t waited = 0;              ///< a bit for each warp: for the kernel before
+  std::uint32_t waited = 0;              ///< a bit for each warp: it has waited for the previous kernel
   bool next_may_begin = false;           ///< before this block has waited
   block_order order;
-  /// For a word or a byte, while `order` is active: by thread, the clock of its last read plus one, and that read's
+  /// For a word or a byte, while `order` is active: by thread, the clock of its last read plus one, and the read's
   /// strength.
   std::unordered_map<const shared_reads*, std::vector<std::pair<std::uint32_t, strength>>> readers;
   std::vector<asynchronous_agent> agents;
-  std::vector<std::uint32_t> asynchronous_reads;  ///< by word and agent, if any: one more than the last one's clock
+  std::vector<std::uint32_t> asynchronous_reads;  ///< by word and agent, if any: the clock of the last read plus one
   std::size_t first_agent = 0;                    ///< in block_order: the number of threads
   std::size_t copying_agent() const { return first_agent + agents.size() - 1; }
   std::vector<warp_path> paths;      ///< by warp: since the last barrier
-  warp_path path;                    ///< up to there
-  std::vector<std::uint32_t> lines;  ///< by warp: lines of global memory that it has moved on by
+  warp_path path;                    ///< before it
+  std::vector<std::uint32_t> lines;  ///< by warp: lines of global memory that it has advanced by
   std::uint32_t number = 0;          ///< of the block, in recent_line
   std::uint32_t epoch = 0;           ///< a new one after each barrier
   std::uint32_t first_access = 0;    ///< of global memory, in recent_accesses, since the last barrier
-  /// Where the block's steps are recorded; most often null.
+  /// Records the block's steps; usually null.
   recorded_block* recording = nullptr;
-  /// A word has arrived. Whether it was in flight beside work: the block has loaded a quarter as many as are in flight.
+  /// A word has arrived. Returns whether it was in flight beside work: the block has loaded a quarter of what is in
+  /// flight.
   bool arrives(std::size_t word) {
     const bool beside = words_awaited > 0 && 4 * std::size_t{words_loaded - copies[word].loaded} >= words_awaited;
     words_awaited -= words_awaited > 0;
     return beside;
   }
-  /// Of a warp that has waited. Where threads pass data on by anything finer than __syncthreads(), of all.
+  /// Called for a warp that has waited. If threads hand over data by anything finer than __syncthreads(), for all
+  /// warps.
   void note_wait_for_kernel_before(std::size_t warp) { waited |= order.active() ? ~0U : 1U << warp; }
   void note_next_kernel(std::size_t warp) { next_may_begin |= ((waited >> warp) & 1) == 0; }
 };
@@ -110,11 +112,11 @@ class observer {
   void begin_launch(std::uint16_t epoch, std::uintptr_t thread_pointer, const configuration& config,
                     const overlapping& others);
   void begin_epoch(std::uint16_t epoch) { epoch_ = epoch; }  ///< after a grid-wide barrier
-  /// Shared memory becomes unwritten, and reads as NaN.
+  /// Marks shared memory as unwritten; it reads as NaN.
   void begin_block(block_shadow& shadow, std::size_t threads);
   void go_on_with(block_shadow& shadow) { block_ = &shadow; }
   void barrier();
-  /// Orders what comes after what came.
+  /// Orders later accesses after earlier ones.
   void new_epoch(block_shadow& shadow) {
     shadow.epoch = ++block_epochs_;
     if (shadow.waited != 0) shadow.waited = ~0U;
@@ -126,7 +128,7 @@ class observer {
     shadow.readers.clear();
   }
   void end_block();
-  /// The shared arrays of this launch; dynamic ones cut to size.
+  /// The shared arrays of this launch; dynamic ones have its size.
   const std::vector<shared_array>& arrays() const { return arrays_; }
 
   /// One warp instruction: `lanes[i]` accessed `addresses[i]`; lanes ascend.
@@ -137,7 +139,7 @@ class observer {
     observe(site, addresses, lanes, where);
   }
 
-  /// Such instructions are checked, and not counted.
+  /// Checks such instructions without counting them.
   void note_mbarrier_access(std::uintptr_t pc) { mbarrier_accesses_.insert(pc); }
 
   // ---- bulk_memory.cpp: at once
@@ -148,7 +150,7 @@ class observer {
   void copy_arrived(block_shadow& shadow, const arriving_copy& copy);
   /// Another block of the cluster has issued the copy.
   void copy_begins_outside(block_shadow& shadow, const char* to, std::size_t bytes, std::uintptr_t pc);
-  /// A thread of another block of the cluster accesses this one's shared memory. False if it is outside of all arrays.
+  /// A thread of another block of the cluster accesses this block's shared memory. False if outside all arrays.
   bool remote_access(block_shadow& shadow, std::uintptr_t address, std::size_t bytes, bool reads, bool writes,
                      bool* initialised);
 
@@ -162,17 +164,17 @@ class observer {
   struct cached_site {
     std::uint64_t key = ~std::uint64_t{0};
     site_counts* counts = nullptr;
-    std::uintptr_t begin = 0, end = 0;  ///< allocation or array that this site touched last
+    std::uintptr_t begin = 0, end = 0;  ///< the allocation or array that this site last accessed
     allocation_counts* of_allocation = nullptr;
     std::size_t first_word = 0;          ///< of the array, in block_shadow
-    std::uintptr_t last = 0;             ///< where this site's last request began
-    std::uintptr_t stride = 0;           ///< and how far from the one before
-    std::uint64_t stores = 0;            ///< stores_ then
-    std::uint64_t visit = 0;             ///< visits_ then
-    std::uint32_t turns = 0;             ///< since its requests have had one stride
+    std::uintptr_t last = 0;             ///< begin of this site's last request
+    std::uintptr_t stride = 0;           ///< and its distance from the one before
+    std::uint64_t stores = 0;            ///< value of stores_ then
+    std::uint64_t visit = 0;             ///< value of visits_ then
+    std::uint32_t turns = 0;             ///< since its requests have a constant stride
     std::uint32_t epoch = 0, warp = 0;   ///< of that request
     const block_info* begins = nullptr;  ///< the basic block whose first access this is
-    bool at_mbarrier = false;            ///< the unit that synchronises does it: not a load, store or atomic
+    bool at_mbarrier = false;            ///< performed by the synchronisation unit: not a load, store or atomic
   };
   cached_site& cached(space where, std::uint64_t site) {
     const std::uint64_t key = (site & site_mask) | (static_cast<std::uint64_t>(where) << 48);
@@ -194,11 +196,11 @@ class observer {
   };
   static shared_cost cost_of_shared(std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                                     std::size_t bytes);
-  /// Loads by one warp of words that lie side by side in shared memory. An array begins at a multiple of 16 bytes, so
-  /// the assembler knows the place of a constant index, or of a loop's that begins with one; it joins the loads of a
-  /// basic block, and those of a loop that nvcc unrolls by four, to vectors of 8 or 16 bytes.
+  /// Loads by one warp of neighbouring words in shared memory. An array begins at a multiple of 16 bytes, so the
+  /// assembler knows the alignment of a constant index, or of a loop's index that begins with one. It merges the loads
+  /// of a basic block, and of a loop that nvcc unrolls by four, into vectors of 8 or 16 bytes.
   struct shared_run {
-    std::uintptr_t next = 0;  ///< where the first lane would go on
+    std::uintptr_t next = 0;  ///< where the first lane would continue
     std::uint64_t site = 0, visit = 0, changes = 0, used = 0, turns = 0;
     std::uint32_t warp = 0, mask = 0;
     std::uint8_t bytes = 0, start = 0;  ///< start: a bit for the word of 16 bytes where it began; all if lanes differ
@@ -218,7 +220,7 @@ class observer {
   void count_by_allocation(operation op, std::span<const std::uintptr_t> addresses, std::size_t bytes);
   void global_lane(std::uint64_t site, std::uintptr_t address, std::uint8_t lane, const warp_position& where);
   warp_path& path_of(const warp_position& where) { return block_->paths[where.first_thread / lanes_per_warp]; }
-  /// Also counts what the block computes.
+  /// Also counts the block's computations.
   void enter_basic_block(const cached_site& entry, const warp_position& where) {
     if (!entry.begins) return;
     path_of(where).instructions += entry.begins->instructions;
@@ -250,7 +252,7 @@ class observer {
   void check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                     std::uintptr_t address, const warp_position& where);
 
-  /// A conflict in the words of a sector: which words, and with what.
+  /// A conflict in a sector: which words, and with whom.
   struct touched_sector {
     std::uintptr_t sector;
     std::uint8_t words;
@@ -276,22 +278,22 @@ class observer {
   std::unordered_map<std::uint64_t, cached_site> sites_;
   std::vector<cached_site> recent_ = std::vector<cached_site>(1024);  ///< by a hash of the site
   std::uint64_t stores_ = 0;                                          ///< to global memory
-  std::uint64_t stores_waited_ = 0;   ///< those before the last load that was waited for
+  std::uint64_t stores_waited_ = 0;   ///< those before the last load that a thread waited for
   std::uint64_t visits_ = 0;          ///< to basic blocks
   bool first_load_ = true;            ///< none yet in this basic block
-  std::uint64_t shared_changes_ = 0;  ///< stores to shared memory, and what orders them
+  std::uint64_t shared_changes_ = 0;  ///< stores to shared memory, and operations that order them
   std::uint64_t runs_noted_ = 0;
   std::array<shared_run, 32> runs_{};  ///< the latest
   const block_info* basic_block_ = nullptr;
   std::uint16_t epoch_ = 0;
   overlapping others_;
-  unsigned near_distance_ = 7;  ///< as for launch_counts::reuse: most likely still in L1
-  /// A line that a block has loaded from, where its warp was then, and which sectors.
+  unsigned near_distance_ = 7;  ///< as for launch_counts::reuse: probably still in L1
+  /// A line from which a block has loaded: where its warp was then, and which sectors.
   struct recent_line {
     std::uintptr_t line = 0;
     std::uint32_t block = 0, at = 0;
     std::uint8_t sectors = 0;
-    // Which warp has waited for it since the last barrier: where it was at first, how often, and in which way.
+    // The warp that has waited for it since the last barrier: its first place, how often, and in which way.
     std::uint32_t warp = 0, epoch = 0, first = 0, count = 0;
     std::uint64_t warp_path::*waits = nullptr;
     void note_wait(std::uint64_t warp_path::*how, std::uint32_t now, std::uint32_t of, std::uint32_t since) {
@@ -303,12 +305,12 @@ class observer {
     }
   };
   recent_line& line_entry(std::uintptr_t line) { return recent_lines_[(line * 0x9e37'79b9'7f4a'7c15) >> 52]; }
-  std::vector<recent_line> recent_lines_ = std::vector<recent_line>(4096);  ///< by a hash; twice what an L1 holds
+  std::vector<recent_line> recent_lines_ = std::vector<recent_line>(4096);  ///< by a hash; twice the capacity of an L1
   std::uint32_t block_numbers_ = 0;
   std::uintptr_t thread_pointer_ = 0, shared_begin_ = 0, shared_bytes_ = 0;
   struct {
     std::uintptr_t begin;
-    std::size_t most, bytes;  ///< that any launch can have, and that this one has
+    std::size_t most, bytes;  ///< the most that a launch can have, and the size of this one
   } dynamic_{};
   block_shadow* block_ = nullptr;
   std::uint32_t block_epochs_ = 0;

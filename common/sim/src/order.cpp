@@ -14,7 +14,7 @@ bool covers(const block_order::clocks& a, const block_order::clocks& b) {
   return less == 0;
 }
 
-/// Others may hold the same clocks, and keep them as they are.
+/// Others may hold the same clocks, and keep the old values.
 void add(block_order::knowledge& to, const block_order::knowledge& more) {
   if (!more || to == more) return;
   if (!to || covers(*more, *to)) {
@@ -52,7 +52,7 @@ void block_order::barrier() {
   in_records_.clear();
 }
 
-/// Lanes of a warp know of each other what was before their last warp function.
+/// Lanes of a warp know each other's accesses before their last warp function.
 void block_order::start() {
   if (active_) return;
   active_ = true;

@@ -1,10 +1,10 @@
-// Which accesses of a block's threads come before which, where threads pass data on by anything finer than
-// __syncthreads(): fences with atomics or volatile variables, cuda::atomic, cuda::barrier, named barriers.
+// The order of the accesses of a block's threads, where threads hand over data by anything finer than __syncthreads():
+// fences with atomics or volatile variables, cuda::atomic, cuda::barrier, named barriers.
 //
-// Vector clocks. A thread's clock counts its releases and warp functions; an access carries the clock that its thread
-// had. What a thread knows is, for each thread of the block, the clock before which it has seen everything.
-// Threads run ahead of their records, so each clock exists twice: as the threads run, and as their records are merged.
-// Operations that change what a thread knows are recorded between its accesses.
+// Vector clocks. A thread's clock counts its releases and warp functions; an access carries its thread's clock. A
+// thread's knowledge is, for each thread of the block, the clock before which it has seen everything. Threads run ahead
+// of their records, so each clock exists twice: as the threads run, and as their records are merged. Operations that
+// change a thread's knowledge are recorded between its accesses.
 //
 // Until a block's first fence or release, and again from its next __syncthreads() on, only the clocks are kept.
 #pragma once
@@ -17,37 +17,37 @@
 
 namespace sim {
 
-/// Recorded where a thread has waited for the kernel before its own (cudaGridDependencySynchronize).
+/// Recorded when a thread has waited for the previous kernel (cudaGridDependencySynchronize).
 constexpr std::uint64_t waited_for_kernel_before = ~std::uint64_t{0};
-/// Recorded where a thread lets the next kernel begin (cudaTriggerProgrammaticLaunchCompletion).
+/// Recorded when a thread lets the next kernel begin (cudaTriggerProgrammaticLaunchCompletion).
 constexpr std::uint64_t let_next_kernel_begin = ~std::uint64_t{1};
 
 class block_order {
  public:
   using clocks = std::vector<std::uint32_t>;  ///< by thread of the block
-  using knowledge = std::shared_ptr<clocks>;  ///< null: of no other thread
+  using knowledge = std::shared_ptr<clocks>;  ///< null: knows nothing of other threads
 
   void begin_block(std::size_t threads);
   void abandon_block() { *this = {}; }  ///< before its threads have returned
-  void barrier();                       ///< all threads know all that was before
+  void barrier();                       ///< afterwards all threads know all earlier accesses
   bool active() const { return active_; }
-  /// Whether one lane's clock is that of its warp.
+  /// Whether the lane's clock equals its warp's.
   bool even() const { return even_ && !active_; }
   /// As the thread runs.
   std::uint32_t latest(std::size_t thread) const { return clock_[thread]; }
 
-  // ---- as the threads run. The results are to be recorded for the thread; 0: nothing is.
+  // ---- as the threads run. Record the results for the thread; 0: nothing to record.
 
-  /// `flag`: where threads hand over, an address or another number.
+  /// `flag`: the place of the handover, an address or another number.
   std::uint64_t release(std::size_t thread, std::uintptr_t flag);
   std::uint64_t acquire(std::size_t thread, std::uintptr_t flag);
-  /// A fence, and what makes it effective: accesses of a flag. A load takes effect at the next fence, an atomic at
+  /// A fence, and accesses of a flag, which make it effective. A load takes effect at the next fence, an atomic at
   /// once: locks often omit the fence after it.
   std::uint64_t fence(std::size_t thread);
   void load_flag(std::size_t thread, std::uintptr_t flag);
   void store_flag(std::size_t thread, std::uintptr_t flag);
   std::uint64_t update_flag(std::size_t thread, std::uintptr_t flag);
-  /// All that has been released to one flag has been released to the other.
+  /// Everything released to one flag is also released to the other.
   void pass_on(std::uintptr_t from, std::uintptr_t to);
   /// The lanes of a warp meet. Each then records what `met` returns.
   void meet(std::size_t first, unsigned lanes);
@@ -60,9 +60,9 @@ class block_order {
   void merge(std::size_t thread, std::uint64_t record);
   /// The clock that the thread has after this record.
   static std::uint32_t clock_after(std::uint64_t record) { return static_cast<std::uint32_t>(record); }
-  /// What the thread knows after this record; null: as before.
+  /// The thread's knowledge after this record; null: unchanged.
   const clocks* known_after(std::uint64_t record) const;
-  /// Whether the later access of `to` knows of the access that `from` did at this clock.
+  /// Whether the later access of `to` knows the access that `from` made at this clock.
   bool ordered(std::size_t from, std::uint32_t at, std::size_t to) const {
     if (!active_) return false;
     const knowledge& known = threads_[to].merged;
@@ -74,7 +74,7 @@ class block_order {
     bool just_met = false;
     knowledge known, merged;
     knowledge fenced;  ///< what its last fence released
-    knowledge seen;    ///< in flags, and acquired by its next fence
+    knowledge seen;    ///< in flags; the next fence acquires it
   };
   void start();
   std::uint64_t record(std::size_t thread, const knowledge& now_known);

@@ -1,4 +1,4 @@
-// Profiles on the simulated device. It always counts, so it only needs to know which segment a launch belongs to.
+// Profiles on the simulated device, which always counts: it only assigns launches to segments.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ class simulated final : public lab::profiled_device {
       const launched& l = launch_log()[first_ + i];
       for (const auto& [key, fault] : l.counts.faults)
         if (faults++ == 0) first_fault = describe(l, fault);
-      unseen += l.registers == 0;  // a library's
+      unseen += l.registers == 0;  // from a library
       if (segments_[i] < 0) continue;
       lab::metric_values& sums = account_.metrics[segments_[i]];
       for (const auto& [name, value] : metrics_of(l))
@@ -121,7 +121,7 @@ class simulated final : public lab::profiled_device {
     account_.activities.push_back(std::move(a));
   }
 
-  /// What has been reported since the last activity, of the next one or of earlier copies.
+  /// The reports since the last activity, about the next one or about earlier copies.
   void take_overlaps(lab::activity* next) {
     for (const overlap& o : std::exchange(overlaps, {}))
       if (next && o.epoch != 0)

@@ -1,4 +1,4 @@
-// lab::profiler on the simulated device, which always counts: collecting reads what has been added since.
+// lab::profiler on the simulated device, which always counts: collecting returns the difference since the start.
 #include "lab/profiler.hpp"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "heap.hpp"
 #include "library.hpp"
 #include "metrics.hpp"
+#include "sim/counters.hpp"
 #include "streams.hpp"
 
 namespace lab {
@@ -22,7 +23,7 @@ profiler::~profiler() = default;
 
 namespace {
 
-/// Where counting began.
+/// The state when counting began.
 struct count_start {
   std::uint64_t calls = sim::api_calls, allocations = sim::allocations_so_far();
   std::size_t launches = sim::launch_log().size(), unaligned = sim::unaligned_products;
@@ -34,7 +35,7 @@ struct watching {
     sim::watched_streams = &streams;
     current = this;
   }
-  ~watching() { end(); }               // also where the call throws
+  ~watching() { end(); }               // even if the call throws
   watching(const watching&) = delete;  // others point here
   watching& operator=(const watching&) = delete;
   void end() {
@@ -90,10 +91,13 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   r.metrics["allocations"] = static_cast<double>(sim::allocations_so_far() - allocations);
   r.metrics["launches"] = static_cast<double>(r.launches.size());
   r.metrics["launches_copies_fills"] = static_cast<double>(watched.work.size());
-  for (const char* op : {"fmul", "ffma", "dmul", "dfma"})
-    r.metrics["multiplications"] += r.metrics[std::string("smsp__sass_thread_inst_executed_op_") + op + "_pred_on.sum"];
-  // For bars that a GPU's counters of the same names cannot meet: its profiler's time of any small kernel is some 50
-  // microseconds, and a driver copies small arrays by a kernel of its own.
+  for (const sim::counter_name& one : std::initializer_list<sim::counter_name>{
+           "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+           "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum",
+           "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"})
+    r.metrics["multiplications"] += r.metrics[one.text];
+  // For bars that a GPU's counters of the same names cannot meet: its profiler reports about 50 microseconds for any
+  // small kernel, and a driver copies small arrays with its own kernel.
   r.metrics["modelled_time"] = r.metrics["gpu__time_duration.sum"];
   r.metrics["sectors_loaded_by_launches"] = r.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"];
   r.metrics["host_launches"] = static_cast<double>(watched.host_launches);

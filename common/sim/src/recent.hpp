@@ -1,5 +1,5 @@
-// Which warp instructions on global memory came shortly before and touched the same lines: the candidates for a race
-// between threads of a block.
+// Recent warp instructions on global memory that touched the same lines: the candidates for a race between threads of a
+// block.
 #pragma once
 
 #include <array>
@@ -21,19 +21,19 @@ class recent_accesses {
     std::uintptr_t low = 0, high = 0;  ///< [low, high)
     std::uint32_t number = 0, block = 0, first_thread = 0, lanes = 0, sync = 0;
     std::uint32_t clock = 0;    ///< of the first lane, for block_order
-    std::uint32_t details = 0;  ///< 0: the lanes' words lie in a row from `low` on, and block_order was even
+    std::uint32_t details = 0;  ///< 0: the lanes' words are contiguous from `low` on, and block_order was even
   };
   struct detail {
-    std::array<std::uintptr_t, lanes_per_warp> address;  ///< by place among the lanes
+    std::array<std::uintptr_t, lanes_per_warp> address;  ///< by position among the lanes
     std::array<std::uint32_t, lanes_per_warp> clock;
     std::uint32_t number;  ///< of the instruction
   };
-  /// From now on the first entries are used again, which are in the cache.
+  /// Starts over with the first entries, which are in the cache.
   void begin_block() {
     begin_ = next_;
     details_used_ = 0;
   }
-  /// Numbers go by warp, so that one tells whether two instructions are of the same.
+  /// Numbers are grouped by warp, so that comparing two tells whether they are from the same warp.
   static constexpr unsigned warp_bits = 5;
   std::uint32_t next() const { return next_; }
   std::uint32_t number(std::uint32_t warp) const { return (next_ << warp_bits) | warp; }
@@ -49,18 +49,19 @@ class recent_accesses {
     return details_[of.details - 1];
   }
   const detail* detail_of(const entry& e) const { return e.details ? &details_[e.details - 1] : nullptr; }
-  /// Whether the number may be of an instruction from number `first` on.
+  /// Whether the number may belong to an instruction from number `first` on.
   bool since(std::uint32_t first, std::uint32_t number) const {
     const std::uint32_t ago = (next_ - (number >> warp_bits)) & (~std::uint32_t{0} >> warp_bits);
     return ago - 1 < std::min<std::uint32_t>(next_ - first, capacity);
   }
-  /// Null if it is too long ago.
+  /// Null if it is too old.
   const entry* find(std::uint32_t number) const {
     const entry& e = entries_[((number >> warp_bits) - begin_) % capacity];
     return e.number == number && (e.details == 0 || detail_of(e)->number == number) ? &e : nullptr;
   }
 
-  /// The instruction with this number touches a line: notes it there, and who touched it before, if since `first`.
+  /// The instruction with this number touches a line: records it there, and which instructions touched the line before,
+  /// if since `first`.
   void touch(line_shadow& line, bool stores, std::uint32_t number, std::uint32_t first) {
     meet(line.stored, first);
     if (stores) meet(line.loaded, first);
@@ -70,7 +71,7 @@ class recent_accesses {
     if (!same_warp) users.of_other.store(last, std::memory_order_relaxed);
     users.of_warp.store((same_warp ? last << 32 : 0) | number, std::memory_order_relaxed);
   }
-  /// The numbers of those before, each once. Starts over.
+  /// The numbers of earlier instructions, each once. Starts over.
   std::span<const std::uint32_t> met() { return {met_.data(), std::exchange(met_count_, 0)}; }
 
  private:

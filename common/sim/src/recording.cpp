@@ -13,10 +13,10 @@
 
 namespace sim {
 
-/// The first warps show neighbours, the last ones the edges of the data.
+/// The first warps have neighbours, the last ones the edges of the data.
 std::shared_ptr<launch_recording> begin_recording(const launched& what, std::uint64_t blocks, std::uint64_t sample) {
   if (!setting("SIM_SEE")) return nullptr;
-  // A kernel that is launched through a variable has another name; its launches count as different.
+  // A kernel launched through a variable has another name; its launches count as different.
   static std::size_t recorded = 0;
   using key = std::tuple<std::uintptr_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, std::size_t>;
   static std::set<key> known;
@@ -78,7 +78,7 @@ void recorded_block::end_phase(const running_block& block) {
   if (phases.size() < max_phases) phases.push_back(std::move(ended));
 }
 
-// ---- what the observer passes on
+// ---- called by the observer
 // --------------------------------------------------------------------------------------
 
 namespace {
@@ -99,7 +99,7 @@ site_counts observer::counted_at(space where, std::uint64_t site) const {
   return found == counts_.sites.end() ? site_counts() : found->second;
 }
 
-/// Observes a step and records it with what it cost.
+/// Observes a step and records its cost.
 void observer::record(std::uint64_t site, std::span<const std::uintptr_t> addresses,
                       std::span<const std::uint8_t> lanes, const warp_position& where) {
   const operation op = site_operation(site);

@@ -1,4 +1,4 @@
-// What a few warps of a launch did, step by step: what the warp view draws (see.cpp). Recorded only if SIM_SEE is set.
+// The steps of a few warps of a launch, for the warp view (see.cpp). Recorded only if SIM_SEE is set.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct recorded_step {
   std::uint64_t site = 0;
   space where = space::none;
   std::uint32_t number = 0;               ///< among all steps of its warp
-  std::uint64_t instructions = 0;         ///< that the warp had executed by then, as warp_path counts them
+  std::uint64_t instructions = 0;         ///< executed by the warp so far, as warp_path counts them
   std::uint32_t lanes = 0;                ///< bit i: lane i was active
   unsigned lanes_per_phase = 0;           ///< shared memory: see addresses.hpp
-  site_counts cost;                       ///< what this request added to its site's counts
+  site_counts cost;                       ///< the request's contribution to its site's counts
   std::vector<std::uintptr_t> addresses;  ///< of the active lanes; in shared memory relative to the program's storage
 };
 
@@ -32,7 +32,7 @@ struct recorded_warp {
   std::unordered_map<std::uint64_t, std::uint32_t> steps_at;  ///< by site
 };
 
-/// What a warp did between two barriers of its block.
+/// A warp's work between two barriers of its block.
 struct warp_phase {
   std::uint64_t instructions = 0, loads = 0;  ///< as warp_path counts them
   std::uintptr_t waits_at = 0;                ///< program counter of the barrier at its end; 0: the warp has returned
@@ -41,12 +41,12 @@ struct warp_phase {
 struct recorded_block {
   std::uint64_t number = 0;
   std::vector<recorded_warp> warps;
-  std::vector<std::vector<warp_phase>> phases;  ///< by phase and warp; those after the first max_phases are left out
+  std::vector<std::vector<warp_phase>> phases;  ///< by phase and warp; those after the first max_phases are omitted
   std::uint64_t phases_passed = 0;
   std::vector<std::uint64_t> instructions;  ///< by warp, up to the last barrier
-  std::vector<bool> touched;                ///< by word of the program's shared storage: some thread has accessed it
+  std::vector<bool> touched;                ///< by word of the program's shared storage: a thread has accessed it
 
-  /// The next step of the warp that begins with this thread. Its number and instructions are counted here.
+  /// The next step of the warp that begins with this thread. Counts its number and instructions.
   void add(std::uint32_t first_thread, recorded_step step, std::uint64_t instructions_in_phase);
   /// All threads wait at a barrier or have returned.
   void end_phase(const running_block& block);
@@ -62,14 +62,14 @@ struct launch_recording {
   }
 };
 
-/// A recording for a launch that starts with so many blocks, of which one in `sample` is observed. Null if SIM_SEE is
-/// not set, if a launch of this kernel with the same sizes has been recorded, or if enough launches have been.
+/// A recording for a launch that starts with this many blocks, of which one in `sample` is observed. Null if SIM_SEE is
+/// not set, if a launch of this kernel with the same sizes was recorded, or if enough launches were.
 std::shared_ptr<launch_recording> begin_recording(const launched& what, std::uint64_t blocks, std::uint64_t sample);
 
-// Bounds of a recording, so that the page has at most a few megabytes.
+// Limits of a recording, so that the page has at most a few megabytes.
 constexpr std::size_t max_recorded_launches = 16;
-constexpr std::uint32_t max_steps = 256;        ///< the first ones of each warp, whatever they are
-constexpr std::uint32_t max_further_steps = 4;  ///< and of each site, if it comes later
+constexpr std::uint32_t max_steps = 256;        ///< the first ones of each warp, of any kind
+constexpr std::uint32_t max_further_steps = 4;  ///< and of each site that comes later
 constexpr std::size_t max_phases = 64;
 
 }  // namespace sim

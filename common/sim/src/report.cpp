@@ -1,4 +1,4 @@
-// The account that a program gives at its end (./course run).
+// The account that a program prints at its end (./course run).
 #include "report.hpp"
 
 #include <fmt/format.h>
@@ -29,6 +29,7 @@
 #include "model.hpp"
 #include "see.hpp"
 #include "settings.hpp"
+#include "sim/counters.hpp"
 
 namespace sim {
 
@@ -44,20 +45,20 @@ std::string quotient(std::uint64_t a, std::uint64_t b) {
   return b == 0 ? "-" : fmt::format("{:.2f}", static_cast<double>(a) / static_cast<double>(b));
 }
 
-/// Of a kernel that was stopped.
+/// For a kernel that was stopped.
 std::unique_ptr<launched> unfinished;
 
-/// How the program ends; `failed`: by itself, with an exit code that is not 0.
+/// How the program ends; `failed`: by itself, with a nonzero exit code.
 enum class ending { stopped, failed, done };
 
-/// Prints what the checkers found in kernels and host code, and what the program has omitted unless it was stopped.
-/// Returns the number of errors.
+/// Prints the checkers' findings in kernels and host code and, unless the program was stopped, what it omitted. Returns
+/// the number of errors.
 int print_faults(ending how) {
   std::vector<std::string> errors;
   struct lines {
     std::size_t first, later_launches;
   };
-  std::map<std::tuple<std::string, fault, std::uint64_t, std::uint64_t>, lines> same;  // often a loop launches a kernel
+  std::map<std::tuple<std::string, fault, std::uint64_t, std::uint64_t>, lines> same;  // loops often repeat a launch
   const auto add = [&](const launched& l) {
     for (const fault_report* r : in_order(l.counts)) {
       const auto [at, fresh] = same.try_emplace({l.kernel, r->what, r->site, r->other_site}, lines{errors.size(), 0});
@@ -77,7 +78,7 @@ int print_faults(ending how) {
   if (const std::string unchecked = unchecked_launch(); how != ending::stopped && !unchecked.empty())
     errors.push_back(unchecked);
   else if (const std::string why = refused_last_launch(); how == ending::failed && !why.empty())
-    errors.push_back(why);                                   // the program has checked the error, and ends with it
+    errors.push_back(why);                                   // the program checked the error, and ends because of it
   std::map<std::string, std::pair<int, std::size_t>> leaks;  // by line: how often, how many bytes
   for (const allocation& a : how == ending::done ? live_allocations() : std::vector<allocation>()) {
     const source_line at = line_of(a.pc);
@@ -87,7 +88,7 @@ int print_faults(ending how) {
   }
   if (unfinished || !errors.empty() || !host_warnings().empty() || !leaks.empty()) fmt::print(stderr, "\n");
   if (unfinished) {
-    std::set<std::vector<std::uintptr_t>> loops;  // one thread of each is enough
+    std::set<std::vector<std::uintptr_t>> loops;  // report one thread of each
     for (const stopped_thread& t : unfinished->stopped)
       if (loops.insert(t.loop).second) fmt::print(stderr, "stopped: {}\n", describe(*unfinished, t));
   }
@@ -141,7 +142,7 @@ void print_partial_launches() {
   }
 }
 
-/// "copy.cu:12", of a long name the beginning.
+/// "copy.cu:12"; a long name is shortened.
 std::string place_in(std::size_t width, const source_line& at) {
   std::string name = at.file.substr(at.file.find_last_of('/') + 1);
   const std::string line = fmt::format(":{}", at.line);
@@ -163,7 +164,7 @@ std::vector<std::string> allocated_for(const source_line& at) {
   return names;
 }
 
-/// By the program counters of their calls: a line's first call is its first variable's.
+/// In the order of their calls' program counters: a line's first call belongs to its first variable.
 std::map<std::uintptr_t, std::string> allocated_for(const std::map<std::uintptr_t, source_line>& calls) {
   std::map<std::uintptr_t, std::string> result;
   for (const auto& [pc, at] : calls) {
@@ -177,7 +178,8 @@ std::map<std::uintptr_t, std::string> allocated_for(const std::map<std::uintptr_
   return result;
 }
 
-/// Prints what warps loaded from and stored to each allocation; allocations of one line and name are added up.
+/// Prints how many bytes warps loaded from and stored to each allocation; allocations of one line and name are added
+/// up.
 void print_allocations() {
   struct total {
     std::set<std::uintptr_t> begins;
@@ -225,13 +227,13 @@ int print_account(ending how) {
     std::map<std::string, double> m = metrics_of(l);
     const double requests =
         m["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] + m["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"];
-    const auto rate = [&](const char* op) {
-      const double r = m[fmt::format("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum", op)];
-      return r == 0 ? std::string("-")
-                    : fmt::format("{:.2f}", m[fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", op)] / r);
+    const auto rate = [&](counter_name ratio) {
+      return m.contains(ratio.text) ? fmt::format("{:.2f}", m[ratio.text]) : std::string("-");
     };
     fmt::print(stderr, "{:28.28} {:>12} {:>9} {:>10.0f} {:>8} {:>8} {:>9.0f} {:>13.2f}\n", l.kernel,
-               dimensions(l.config.grid), dimensions(l.config.block), requests, rate("ld"), rate("st"),
+               dimensions(l.config.grid), dimensions(l.config.block), requests,
+               rate("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"),
+               rate("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"),
                m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"], l.modelled_seconds * 1e6);
   }
   std::map<std::tuple<std::string, int, std::string>, lab::line_counters> lines;
@@ -260,7 +262,7 @@ int print_account(ending how) {
 }
 
 bool any_wanted() { return setting("SIM_REPORT") || setting("SIM_CSV") || setting("SIM_SEE"); }
-/// Writes what was requested: the account, the table, the warp view. Returns the number of errors in the account.
+/// Writes the requested output: the account, the table, the warp view. Returns the number of errors in the account.
 int report(ending how) {
   if (const char* file = setting("SIM_CSV")) write_csv(file);
   const int errors = setting("SIM_REPORT") ? print_account(how) : 0;
@@ -269,8 +271,8 @@ int report(ending how) {
   return errors;
 }
 
-// A program that is stopped, by Ctrl-C, a time limit or its own assert, reports so far. A signal's handler may do next
-// to nothing, so a thread waits for it.
+// A program that is stopped, by Ctrl-C, a time limit or its own assert, reports its counts so far. A signal handler may
+// do almost nothing, so a thread waits for it.
 std::atomic<bool> reported = false;
 std::atomic<int> stopped_by = 0;
 sem_t stopped;
@@ -290,7 +292,7 @@ void note_stop(int signal) {
 void report_when_stopped() {
   while (sem_wait(&stopped) != 0) {
   }
-  if (reported.exchange(true)) return;  // it was ending anyway
+  if (reported.exchange(true)) return;  // it was already ending
   const char* kernel = running_kernel();
   if (kernel) unfinished = stop_workers();
   if (unfinished) settle_reports(*unfinished);
@@ -305,7 +307,7 @@ void report_when_stopped() {
   kill(getpid(), stopped_by);
 }
 
-/// Before main: the program may be stopped before its first launch, and what it prints must not wait in a buffer.
+/// Runs before main: the program may be stopped before its first launch, and its output must not wait in a buffer.
 [[gnu::constructor]] void prepare_to_be_stopped() {
   if (!any_wanted()) return;
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
@@ -315,9 +317,9 @@ void report_when_stopped() {
   for (const int signal : {SIGINT, SIGTERM, SIGABRT}) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
-    if (now.sa_handler != SIG_DFL) continue;  // ignored: it runs in the background
+    if (now.sa_handler != SIG_DFL) continue;  // ignored: the program runs in the background
     now.sa_handler = note_stop;
-    now.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second time ends it at once
+    now.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // a second signal ends it at once
     sigaction(signal, &now, nullptr);
   }
 }

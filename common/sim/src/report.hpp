@@ -1,4 +1,4 @@
-// The account that a program gives at its end.
+// The account that a program prints at its end.
 #pragma once
 
 namespace sim {

@@ -1,6 +1,6 @@
-// The warp view's page: its three files in common/sim/see, and what they draw as JSON. The JSON holds what the account
-// holds (launches, counters, counts by source line) and the steps that recording.cpp has kept; view.js reads it and
-// says what each part is.
+// The warp view's page: its three files in common/sim/see, and the data that they draw, as JSON. The JSON holds the
+// account's data (launches, counters, counts by source line) and the steps that recording.cpp has kept; view.js reads
+// it and documents each part.
 #include "see.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,6 @@
 #include "faults.hpp"
 #include "grid.hpp"
 #include "heap.hpp"
-#include "lab/device_metrics.hpp"
 #include "launches.hpp"
 #include "lines.hpp"
 #include "metrics.hpp"
@@ -25,6 +24,7 @@
 #include "program.hpp"
 #include "recording.hpp"
 #include "settings.hpp"
+#include "sim/counters.hpp"
 
 namespace sim {
 namespace {
@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t max_listed_launches = 256, max_listed_faults = 20;
 constexpr int max_lines_of_file = 3000, lines_around = 100;
 
-/// How many bytes the UTF-8 character at the front of `text` has; 0 if there is none.
+/// The length in bytes of the UTF-8 character at the front of `text`; 0 if there is none.
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const unsigned first = byte(0);
@@ -95,7 +95,7 @@ const char* name_of(operation op) {
 
 bool shown(operation op) { return op < operation::local || op == operation::block || op == operation::sync; }
 
-/// The page's JSON. Sites, files and allocations are numbered as they are met.
+/// The page's JSON. Sites, files and allocations are numbered in order of appearance.
 class page_data {
  public:
   std::string text() {
@@ -104,18 +104,22 @@ class page_data {
     for (std::size_t i = 0; i < std::min(log.size(), max_listed_launches); ++i)
       launches += (i > 0 ? ",\n" : "") + launch(log[i]);
     const device_description& d = described_device();
-    std::string labels;
-    for (const lab::counter_label& l : lab::counter_labels)
-      labels += fmt::format("{}{}:{}", labels.empty() ? "" : ",", json_string(l.metric), json_string(l.label));
+    std::string labels, compared;
+    for (const counter& c : counters) {
+      const std::string name = json_string(std::string(c.name));
+      if (!c.name.empty() && !c.label.empty())
+        labels += fmt::format("{}{}:{}", labels.empty() ? "" : ",", name, json_string(std::string(c.label)));
+      if (c.uses & counter::compared) compared += (compared.empty() ? "" : ",") + name;
+    }
     const char* name = setting("SIM_SEE_NAME");
     const std::string of_allocations = allocations(), of_files = files();  // the files last: the others name them
     std::string text = fmt::format(
         "{{\"program\":{},\n\"device\":{{\"name\":{},\"multiprocessors\":{},\"bytes_per_second\":{},"
         "\"flop_per_second\":{{\"FP32\":{},\"bf16\":{},\"TF32\":{}}}}},\n\"sampling\":{},\"launches_in_all\":{},"
-        "\"labels\":{{{}}},\n",
+        "\"labels\":{{{}}},\"compared\":[{}],\n",
         json_string(name ? name : program_invocation_short_name), json_string(d.name), d.multiprocessors,
         d.copy_bytes_per_second, d.fp32_flops_per_second, d.bf16_tensor_flops_per_second,
-        d.tf32_tensor_flops_per_second, sampling(), log.size(), labels);
+        d.tf32_tensor_flops_per_second, sampling(), log.size(), labels, compared);
     text += fmt::format("\"limits\":{{\"launches\":{},\"steps\":{},\"further\":{},\"phases\":{}}},\n",
                         max_recorded_launches, max_steps, max_further_steps, max_phases);
     return text + fmt::format("\"launches\":[{}],\n\"sites\":[{}],\n\"allocations\":{},\n\"files\":{}}}", launches,
@@ -151,8 +155,8 @@ class page_data {
     return known->second;
   }
 
-  /// The kernel's own name, where it is known: from the launch, or else from what its first warp did. Of the functions
-  /// in which that was, the one that the launch names: the first may be a copy of an argument.
+  /// The kernel's own name, if known: from the launch, otherwise from its first warp's first step. Among the functions
+  /// of that step, the one that the launch names: the first may be a copy of an argument.
   static std::string function_of(const launched& what) {
     if (what.function != 0) return function_name(what.function);
     const std::string named = what.kernel.substr(0, what.kernel.find('<'));
@@ -213,7 +217,7 @@ class page_data {
                        }));
   }
 
-  /// Addresses as the first one, and how far each is from the one before, or a list of distances from the first.
+  /// Encodes addresses as the first one and a constant step, or as a list of distances from the first.
   std::string step(const recorded_step& s, const launched& what) {
     const std::string head =
         fmt::format("[{},{},{},{}", s.number, site({s.where, s.site}, what), s.lanes, s.instructions);
@@ -233,7 +237,7 @@ class page_data {
         even ? std::to_string(stride) : list(a, [&](std::uintptr_t x) { return std::to_string(distance(a[0], x)); }));
   }
 
-  /// The shared arrays that the block accessed: name, where they begin, and which words no thread touched.
+  /// The shared arrays that the block accessed: name, begin, and the words that no thread touched.
   static std::string arrays(const recorded_block& b, const launched& what) {
     std::string result;
     for (const shared_array& array : shared_arrays()) {
@@ -272,7 +276,7 @@ class page_data {
     });
   }
 
-  /// Whole files; of a very long one, the lines around those that are named.
+  /// Whole files; for a very long one, the lines around those that are named.
   std::string files() {
     std::vector<std::string> texts(files_.size());
     for (const auto& [path, number] : files_) {
@@ -297,22 +301,21 @@ class page_data {
   std::map<site_key, std::size_t> sites_;
   std::string sites_text_;
   std::map<std::string, int> files_;
-  std::vector<std::set<int>> lines_;  // by file: those that are named
+  std::vector<std::set<int>> lines_;  // by file: the named lines
   std::map<std::uintptr_t, allocation> allocations_;
 };
 
-std::string file_text(const std::string& name) {
-  std::ifstream in(SIM_SEE_DIR "/" + name, std::ios::binary);
+std::string file_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
 const std::string data_begin = "<script type=\"application/json\" id=\"data\">\n", data_end = "\n</script>";
 
-/// What an earlier page draws, under another id; "" without one, or if the file is no such page.
+/// The data of an earlier page, under another id; "" if there is none, or if the file is no such page.
 std::string data_of_earlier(const char* path) {
   if (!path || !*path) return {};
-  std::ifstream in(path, std::ios::binary);
-  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  const std::string page = file_text(path);
   const std::size_t begin = page.find(data_begin), end = page.find(data_end, begin);
   if (begin == std::string::npos || end == std::string::npos) {
     fmt::print(stderr, "simulated device: {} is not a page of the warp view, so nothing is compared\n", path);
@@ -325,11 +328,12 @@ std::string data_of_earlier(const char* path) {
 }  // namespace
 
 void write_page(const std::string& path) {
-  std::string page = file_text("page.html");
-  for (const auto& [mark, text] : {std::pair{"<!--style-->", "<style>\n" + file_text("style.css") + "</style>"},
-                                   {"<!--data-->", data_begin + page_data().text() + data_end},
-                                   {"<!--before-->", data_of_earlier(setting("SIM_SEE_BEFORE"))},
-                                   {"<!--script-->", "<script>\n" + file_text("view.js") + "</script>"}}) {
+  std::string page = file_text(SIM_SEE_DIR "/page.html");
+  for (const auto& [mark, text] :
+       {std::pair{"<!--style-->", "<style>\n" + file_text(SIM_SEE_DIR "/style.css") + "</style>"},
+        {"<!--data-->", data_begin + page_data().text() + data_end},
+        {"<!--before-->", data_of_earlier(setting("SIM_SEE_BEFORE"))},
+        {"<!--script-->", "<script>\n" + file_text(SIM_SEE_DIR "/view.js") + "</script>"}}) {
     const std::size_t at = page.find(mark);
     if (at == std::string::npos) {
       fmt::print(stderr, "simulated device: {}/page.html is missing or has no {}\n", SIM_SEE_DIR, mark);

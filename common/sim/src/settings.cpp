@@ -7,7 +7,7 @@
 
 namespace sim {
 
-// Before the constructors of the program's global objects.
+// Runs before the constructors of the program's global objects.
 [[gnu::constructor(101)]] static void read_settings() { setting(""); }
 
 const char* setting(const char* name) {

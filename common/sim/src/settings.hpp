@@ -1,10 +1,10 @@
-// What the environment asks of the simulated device.
+// Settings from the environment.
 #pragma once
 
 namespace sim {
 
-/// The value that a SIM_ variable had when the program was loaded, or null if it was empty. The program's own code
-/// cannot change it, so a submission cannot have blocks left out.
+/// The value of a SIM_ variable when the program was loaded; null if it was empty. The program's own code cannot change
+/// it, so a submission cannot skip blocks.
 const char* setting(const char* name);
 
 }  // namespace sim

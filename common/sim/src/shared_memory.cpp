@@ -12,10 +12,10 @@ namespace sim {
 namespace {
 
 constexpr std::size_t bank_count = 32;
-constexpr std::size_t most_turns_unrolled = 32;  // of a loop, completely; of a longer one, four
+constexpr std::size_t most_turns_unrolled = 32;  // loops up to this length are unrolled completely, longer ones by four
 constexpr std::uint8_t uneven = 15;              // shared_run::start: the lanes differ
 
-/// Passes over the banks for the words of one phase: the bank with the most different words decides.
+/// Passes over the banks for the words of one phase: the largest number of distinct words in a bank.
 std::size_t bank_passes(std::span<std::uintptr_t> words) {
   const std::size_t count = distinct(words);
   std::uint8_t in_bank[bank_count] = {};
@@ -51,13 +51,13 @@ observer::shared_cost observer::cost_of_shared(std::span<const std::uintptr_t> a
   return cost;
 }
 
-/// Where the loads of these 16 bytes become one, or two.
+/// Counts how the loads of these 16 bytes are merged: into one, or into two.
 void observer::join(const shared_run& run) {
   const std::size_t words = run.bytes / word_bytes, first = run.begin[0] % 16 / word_bytes, length = run.length * words;
   if (run.joined || run.length < 2 || run.start == uneven) return;
   if (length < 4 && !run.one_visit && run.turns > most_turns_unrolled)
-    return;                                                       // what an unrolled loop leaves over stays apart
-  const bool whole = length == 4 || (length == 3 && first == 1);  // then the word before is loaded, too
+    return;                                                       // the remainder of an unrolled loop is not merged
+  const bool whole = length == 4 || (length == 3 && first == 1);  // then the previous word is loaded, too
   if (!whole && first % 2 != 0) return;
   const std::size_t joined = whole ? run.length : 2;
   std::array<std::uintptr_t, lanes_per_warp> begin = run.begin;
@@ -78,7 +78,7 @@ void observer::note_run(std::uint64_t site, site_counts& counts, const shared_co
                         std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                         const warp_position& where) {
   const bool same = std::ranges::all_of(a, [&](std::uintptr_t x) { return x == a[0]; });
-  if (!same && a[0] - dynamic_.begin < dynamic_.bytes) return;  // its rows may be as long as an argument says
+  if (!same && a[0] - dynamic_.begin < dynamic_.bytes) return;  // the argument may determine the length of its rows
   const std::size_t bytes = site_bytes(site);
   shared_run* run = &runs_[0];
   for (shared_run& r : runs_) {
@@ -129,7 +129,7 @@ void observer::note_run(std::uint64_t site, site_counts& counts, const shared_co
   run->joined = true;
 }
 
-/// Sets `entry` to the array that contains the access; false if none does.
+/// Sets `entry` to the array that contains the access; false if there is none.
 bool observer::enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes) {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const std::uintptr_t begin = thread_pointer_ + static_cast<std::uintptr_t>(arrays_[i].offset);
@@ -143,7 +143,7 @@ bool observer::enter_array(cached_site& entry, std::uintptr_t address, std::size
   return false;
 }
 
-/// Has another thread touched this word since the last barrier?
+/// Whether another thread has touched this word since the last barrier.
 void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                             std::uintptr_t address, const warp_position& where) {
   shared_word& w = block_->words[word];
@@ -209,9 +209,9 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
       for_each_byte(note);
     return;
   }
-  // The same instruction in several threads: any one of them wins.
+  // One instruction in several threads: any thread's store may win.
   if (written && w.write_site != pc) race(w.write_site, w.writer, written_by, w.write_strength);
-  if (how == strength::atomic) {  // beside the other atomics, but not beside a plain store before them
+  if (how == strength::atomic) {  // may race with other atomics, but not with a plain store before them
     if (w.write_epoch == epoch && w.write_strength == strength::plain) {
       block_->stores.resize(block_->words.size());
       block_->stores[word] = {epoch, w.write_sync, w.write_site, w.write_clock, w.writer, w.write_bytes};
@@ -316,7 +316,7 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
       b += n;
     }
     if (initialised) continue;
-    // Looks at every copy in flight, so not for each lane.
+    // Checks every copy in flight, so do not call it for each lane.
     if (!writer) writer = copy_pending(a[i]) ? party::copy : party::thread;
     report(fault::uninitialised, site, space::shared, where, lanes[i], offset, {}, *writer);
   }

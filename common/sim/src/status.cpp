@@ -22,13 +22,13 @@ struct waiting_person {
   const block_schedule* schedule = nullptr;
   unsigned long launches = 0;
   bool shown = false;
-  clock::time_point begun = clock::now();  // the program
+  clock::time_point begun = clock::now();  // when the program began
 
   [[noreturn]] void tick() {
     for (;; std::this_thread::sleep_for(std::chrono::seconds(1))) {
       const std::scoped_lock lock(mine);
       if (!kernel || clock::now() - begun < std::chrono::seconds(1)) continue;
-      // After what the program has printed of a line, and never into the next one.
+      // After the program's own output of a line, never inside its next one.
       write("\0337\033[?7l\033[K" +
             fmt::format("launch {}, {:.30}: {:.0f} % of its blocks begun, {} s", launches, kernel,
                         100 * schedule->share_begun(),
@@ -38,11 +38,11 @@ struct waiting_person {
     }
   }
   static void write(const std::string& text) {
-    if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // a terminal that is gone needs no status
+    if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // ignore a closed terminal
   }
 };
 
-/// Null without a terminal, and under the debugger, which stops the kernel.
+/// Null without a terminal, and under a debugger, which stops the kernel.
 waiting_person* person() {
   static auto* const instance = []() -> waiting_person* {
     if (isatty(STDERR_FILENO) != 1 || setting("SIM_DEBUG")) return nullptr;

@@ -1,11 +1,11 @@
-// How far a launch is, on the terminal of someone who waits for it.
+// Shows a launch's progress on the terminal.
 #pragma once
 
 namespace sim {
 
 class block_schedule;
 
-/// While it lives, and after a second, a terminal shows what share of the kernel's blocks has begun.
+/// While it lives, and after a second, a terminal shows the share of the kernel's blocks that have begun.
 class shown_launch {
  public:
   shown_launch(const char* kernel, const block_schedule& schedule);

@@ -29,7 +29,7 @@
 #include "runtime.hpp"
 #include "sim/launch.h"
 
-/// What must have happened before: for each stream, the number of its launches, copies and fills.
+/// Everything that must have happened before: for each stream, the number of its launches, copies and fills.
 struct sim_order {
   std::vector<std::uint32_t> launches;
   void join(const sim_order& o) {
@@ -46,9 +46,9 @@ struct sim_stream {
   std::size_t number;
   std::uint32_t launches = 0;
   std::uint32_t last_kernel = 0;
-  /// May still run when an early kernel that comes next begins, and when it has waited for the one before it.
+  /// Launches that may still run when an early kernel after them begins, and when it has waited for the previous one.
   sim::epochs run_at_begin, run_after_wait;
-  bool blocking = true;  // waits for the default stream, and that for it
+  bool blocking = true;  // waits for the default stream, which waits for it
   int priority = 0;
   sim_graph* captured = nullptr;
   bool began_capture = false;
@@ -61,18 +61,18 @@ struct sim_event {
   sim_order before;
   bool timed = true;
   sim_graph* captured = nullptr;
-  std::string asked_early;  ///< the report of a question for its time before it was there
+  std::string asked_early;  ///< the report of a query for its time before it was known
 };
 
 namespace sim {
 namespace {
 
-/// The streams that each device has, and its engines for copies.
+/// The streams of each device, and its copy engines.
 struct device_clock {
   sim_stream legacy, per_thread;
-  sim_stream destroyed, destroyed_apart;  // what was in such streams; apart: that do not wait for the default stream
+  sim_stream destroyed, destroyed_apart;  // their work; apart: streams that do not wait for the default stream
   double copies_to_device_end = 0, copies_to_host_end = 0;
-  std::array<double, most_devices> copies_from_end{};  // by the device that they come from
+  std::array<double, most_devices> copies_from_end{};  // by source device
   explicit device_clock(int device)
       : legacy(static_cast<std::size_t>(2 * device), device),
         per_thread(static_cast<std::size_t>(2 * device + 1), device),
@@ -95,7 +95,8 @@ struct clock_state {
 
 device_clock& clock_of(int device) { return clocks.devices[static_cast<std::size_t>(device)]; }
 
-/// The time in this host thread: threads do not wait for each other. A new one begins with the first thread's.
+/// The time in this host thread: threads do not wait for each other. A new thread's clock starts at the first thread's
+/// time.
 double first_now = 0;
 thread_local double own_now __asm__("sim_own_now") = -1;
 double& host_now() {
@@ -106,7 +107,7 @@ double& host_now() {
 
 constexpr double poll_seconds = 1e-6;  // the host's time for one query
 
-/// Most programs ignore the error, and print what is in their variable.
+/// Most programs ignore the error, and print their variable's value.
 std::string note_no_time(cudaError_t error, const std::string& why) {
   const source_line at = line_of(reinterpret_cast<std::uintptr_t>(call_of_program()));
   std::string what =
@@ -125,7 +126,7 @@ bool known(cudaEvent_t event) {
   return std::find(clocks.events.begin(), clocks.events.end(), event) != clocks.events.end();
 }
 
-/// When work that is enqueued in the stream now can start.
+/// The time at which work that is enqueued in the stream now can start.
 double ready(const sim_stream& s) {
   const device_clock& own = clock_of(s.device);
   double at = std::max(s.busy_until, host_now());
@@ -139,10 +140,10 @@ double ready(const sim_stream& s) {
   return at;
 }
 
-/// What a stream's host function comes after; null in the host's other code.
+/// The work that precedes a stream's host function; null in the host's other code.
 thread_local const sim_order* host_function __asm__("sim_host_function") = nullptr;
 
-/// What must happen before work that is enqueued in the stream now.
+/// The work that must precede work that is enqueued in the stream now.
 sim_order order(const sim_stream& s) {
   const device_clock& own = clock_of(s.device);
   sim_order before = host_function ? *host_function : clocks.host;
@@ -165,7 +166,7 @@ std::uint32_t next_item(sim_stream& s) {
   return s.before.launches[s.number] = ++s.launches;
 }
 
-/// Launches that the host has not waited for, by the epochs that they had.
+/// Launches that the host has not waited for, by epoch.
 struct launch_in_flight {
   std::size_t stream;
   std::uint32_t number;
@@ -173,7 +174,7 @@ struct launch_in_flight {
 };
 std::vector<launch_in_flight> in_flight;
 
-/// The latest launch that `before` does not have and whose counts are `wanted`; null if there is none.
+/// The latest launch that is not in `before` and whose counts are `wanted`; null if there is none.
 template <class Predicate>
 const launched* latest_in_flight(const sim_order& before, Predicate wanted) {
   auto log = launch_log().rbegin();
@@ -192,20 +193,20 @@ struct pinned_copy {
   std::size_t bytes;
   bool written;                     ///< by the copy
   double at;                        ///< when it begins
-  std::optional<std::size_t> hash;  ///< of what a watched or profiled call copies
+  std::optional<std::size_t> hash;  ///< of the copied bytes, for a watched or profiled call
   std::size_t number;               ///< of the stream
   std::uint32_t work_item;
   bool overlaps(const char* low, std::size_t size) const { return begin < low + size && low < begin + bytes; }
 };
 std::vector<pinned_copy> pinned_copies;
 
-/// Copies that have ended before what happens now use the host's memory no longer.
+/// Copies that have ended before the present moment no longer use the host's memory.
 void end_copies(const sim_order& before) {
   check_sources();
   std::erase_if(pinned_copies, [&](const pinned_copy& c) { return before.has(c.number, c.work_item); });
 }
 
-/// Of the stream, after what is in it. Without the runtime's lock.
+/// For the stream, after its present work. Without the runtime's lock.
 void run_host_function(cudaStream_t stream, const std::function<void()>& function) {
   sim_order before;
   std::size_t number = 0;
@@ -235,7 +236,7 @@ void host_waits_until(double time, const sim_order& before) {
 cudaError_t query(const char* call, double until, const sim_order& before) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (until <= host_now()) {
-    // The host's clock stands still but for such questions: it has asked until this call's own work was done.
+    // The host's clock advances only by such queries: the host has polled until this call's own work was done.
     const auto is_over = [&](const stream_watch::piece& p) { return before.has(p.number, p.work_item); };
     if (watched_streams && std::any_of(watched_streams->work.begin(), watched_streams->work.end(), is_over))
       note_wait(call);
@@ -244,7 +245,7 @@ cudaError_t query(const char* call, double until, const sim_order& before) {
   }
   host_now() += poll_seconds;
   if (watched_streams) ++watched_streams->waits["not ready"];
-  return cudaErrorNotReady;  // no error, so not remembered
+  return cudaErrorNotReady;  // not an error, so not remembered
 }
 
 }  // namespace
@@ -348,7 +349,7 @@ std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool st
       return c.written ? "a copy to the host" : "a copy to the device";
   const sim_order& before = host_function ? *host_function : clocks.host;
   const launched* const user = latest_in_flight(before, [&](const launch_counts& counts) {
-    // Threads that pass data to each other may pass it to the host, too.
+    // Threads that hand data to each other may hand it to the host, too.
     if (counts.fenced_for_all || counts.hands_over_global) return false;
     return std::any_of(counts.sites.begin(), counts.sites.end(), [&](const auto& site) {
       const auto& [key, c] = site;
@@ -363,7 +364,7 @@ bool in_host_function() { return host_function != nullptr; }
 
 bool several_streams() { return !clocks.streams.empty() || device_count() > 1; }
 
-thread_local std::uintptr_t frame_of_graph __asm__("sim_frame_of_graph") = 0;  // 0: no graph is at work
+thread_local std::uintptr_t frame_of_graph __asm__("sim_frame_of_graph") = 0;  // 0: no graph is running
 graph_at_work::graph_at_work(std::uintptr_t frame) {
   ++clocks.graphs_at_work;
   frame_of_graph = frame;
@@ -373,7 +374,7 @@ graph_at_work::~graph_at_work() {
   frame_of_graph = 0;
 }
 bool is_dead_variable(std::uintptr_t address) {
-  constexpr std::uintptr_t near = std::uintptr_t{1} << 26;  // no stack is larger, as a rule: looking takes long
+  constexpr std::uintptr_t near = std::uintptr_t{1} << 26;  // stacks are rarely larger, and searching takes long
   return address < frame_of_graph && frame_of_graph - address < near && address >= stack_of_thread().begin;
 }
 
@@ -427,8 +428,8 @@ overlapping launches_beside(cudaStream_t stream, bool early) {
   const auto those = [](const epochs& all) { return all.any() ? &all : nullptr; };
   return {those(concurrent), those(s.run_at_begin &= earlier), those(s.run_after_wait &= earlier)};
 }
-/// The next one begins when all blocks of this have let it, or have ended; and waits for the end of this, which implies
-/// what this has waited for.
+/// The next kernel begins when all blocks of this one have allowed it, or have ended. It waits for the end of this one,
+/// and so for everything that this one has waited for.
 void note_dependencies(cudaStream_t stream, const launched& kernel) {
   sim_stream& s = *find(stream);
   const epochs at_begin = s.run_at_begin;
@@ -527,7 +528,7 @@ using namespace sim;
 extern "C" {
 
 void sim_count_objects(sim_objects* now) {
-  const std::scoped_lock lock(runtime_state_mutex());  // a stream's host function may ask, too
+  const std::scoped_lock lock(runtime_state_mutex());  // a stream's host function may query, too
   *now = {live_allocations().size() + registered_host_memory().size(), clocks.streams.size(), clocks.events.size(),
           sim_counted::alive, 0};
   for (const allocation& a : live_allocations())
@@ -537,7 +538,7 @@ void sim_count_objects(sim_objects* now) {
 // ---- streams
 
 cudaError_t cudaDeviceSynchronize() {
-  if (in_kernel()) return cudaErrorNotSupported;  // nor has CUDA 12 it in kernels
+  if (in_kernel()) return cudaErrorNotSupported;  // CUDA 12 does not have it in kernels either
   const api_call here("cudaDeviceSynchronize");
   const std::scoped_lock lock(runtime_mutex());
   ++api_calls;
@@ -547,7 +548,7 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
-  if (in_kernel()) {  // what a kernel launches runs in order
+  if (in_kernel()) {  // a kernel's launches run in order
     *stream = cudaStreamPerThread;
     return cudaSuccess;
   }
@@ -633,7 +634,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   const std::scoped_lock lock(runtime_mutex());
   sim_stream* s = find(stream);
   if (!s || !known(event)) return fail(cudaErrorInvalidResourceHandle);
-  if (event->captured) s->captured = event->captured;  // the stream takes part in the capture
+  if (event->captured) s->captured = event->captured;  // the stream joins the capture
   s->busy_until = std::max(s->busy_until, event->at);
   s->before.join(event->before);
   return sticky_error();
@@ -742,7 +743,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
           cudaErrorNotReady, "the stream has not reached both events: call cudaEventSynchronize on the second first");
     return cudaErrorNotReady;
   }
-  if (!stop->asked_early.empty()) withdraw_fault(std::exchange(stop->asked_early, {}));  // it asked until there was one
+  if (!stop->asked_early.empty()) withdraw_fault(std::exchange(stop->asked_early, {}));  // it polled successfully
   *milliseconds = static_cast<float>((stop->at - start->at) * 1e3);
   return sticky_error();
 }
@@ -774,7 +775,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (!s->captured) return fail(cudaErrorIllegalState);
   if (!s->began_capture) return fail(cudaErrorStreamCaptureUnmatched);
   sim_graph* const captured = s->captured;
-  if (graph) *graph = captured;  // may be null where the graph was given
+  if (graph) *graph = captured;  // may be null if the program gave the graph
   for (sim_stream* other : clocks.streams)
     if (other->captured == captured) other->captured = nullptr;
   for (device_clock& d : clocks.devices) d.per_thread.captured = nullptr;

@@ -38,7 +38,7 @@ float real(element e, unsigned word, unsigned j) {
   switch (e) {
     case element::f16: return decode<binary16>(static_cast<std::uint16_t>(word >> 16 * j));
     case element::bf16: return decode<bfloat16>(static_cast<std::uint16_t>(word >> 16 * j));
-    case element::tf32: return bit_cast<float>(word & 0xffffe000u);  // the hardware reads no more
+    case element::tf32: return bit_cast<float>(word & 0xffffe000u);  // the hardware ignores the other bits
     case element::e4m3: return decode8<e4m3>(static_cast<std::uint8_t>(word >> 8 * j));
     default: return decode8<e5m2>(static_cast<std::uint8_t>(word >> 8 * j));
   }
@@ -104,7 +104,7 @@ void note_participants(const warp_call& call) {
     if (call.has(lane)) call.at<Argument>(lane).participants = call.participants;
 }
 
-/// D for all lanes. T: float, double, or a whole number that holds any sum.
+/// D for all lanes. T: float, double, or an integer type that holds any sum.
 template <class T>
 void combine_product(const warp_call& call) {
   const product_shape s = [&] {
@@ -152,7 +152,7 @@ struct matrix_call {
   matrix_parts parts;
   unsigned participants = 0;
 };
-/// Where a lane's part of matrix i is: two neighbours of a row, or, transposed, of a column.
+/// Where a lane's part of matrix i is: two neighbours of a row or, if transposed, of a column.
 template <class Each>
 void each_element(const warp_call& call, Each each) {
   note_participants<matrix_call>(call);
@@ -188,7 +188,8 @@ unsigned misread_mask() { return mask_of_misread; }
 
 void multiply(product& mine, const void* pc) {
   const product_shape& s = mine.shape;
-  // As on an H200: before wgmma, e4m3 and e5m2 become two products of fp16, and 4-bit integers two of 8 bits.
+  // As on an H200: before wgmma, an e4m3 or e5m2 product is two of fp16, and a product of 4-bit integers is two of 8
+  // bits.
   const bool as_fp16 = s.a == element::e4m3 || s.a == element::e5m2, as_int8 = s.a == element::s4 || s.a == element::u4;
   count_tensor(as_fp16 ? element::f16 : as_int8 ? element::s8 : s.a, s.sum, s.m, s.n, s.k, as_fp16 || as_int8 ? 2 : 1);
   meet(full_mask, &mine,

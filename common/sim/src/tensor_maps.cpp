@@ -1,5 +1,5 @@
-// The data of bulk copies: tensor maps, which the driver's cuTensorMapEncodeTiled checks and keeps, which bytes of
-// global memory a box has, and how they move.
+// The data of bulk copies: tensor maps, which the driver's cuTensorMapEncodeTiled checks and keeps; the bytes of global
+// memory in a box; and how they move.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -19,13 +19,13 @@ namespace {
 constexpr std::uint32_t mark = 0x54'4d'41'01;
 constexpr unsigned most_dimensions = 5;
 
-/// What is in the 128 bytes of a CUtensorMap.
+/// The contents of the 128 bytes of a CUtensorMap.
 struct tensor_map {
   std::uint32_t made = mark;
   std::uint8_t type, dimensions, swizzle, fill_nan;
   std::uint64_t begin;
   std::array<std::uint64_t, most_dimensions - 1> pitch;  ///< bytes from one element to the next, from dimension 1 on
-  std::array<std::uint32_t, most_dimensions> last;       ///< size less one
+  std::array<std::uint32_t, most_dimensions> last;       ///< size minus one
   std::array<std::uint16_t, most_dimensions> box;
   std::array<std::uint8_t, most_dimensions> step;
 };
@@ -72,7 +72,7 @@ unsigned swizzle_bytes(CUtensorMapSwizzle s) {
 std::shared_ptr<bulk_rows> rows_of_box(const void* map, const box_begin& begin, const char** wrong) {
   tensor_map m;
   std::memcpy(static_cast<void*>(&m), map, sizeof m);
-  // A parameter's place is the compiler's: on Arm it may be any multiple of 16.
+  // The compiler places parameters: on Arm at any multiple of 16.
   const bool misplaced = is_global(map) && reinterpret_cast<std::uintptr_t>(map) % 64 != 0;
   if (m.made != mark || misplaced) {
     *wrong =
@@ -123,7 +123,7 @@ std::shared_ptr<bulk_rows> rows_of_box(const void* map, const box_begin& begin, 
 
 namespace {
 
-/// Where byte `i` of a copy is in shared memory.
+/// The address of byte `i` of a copy in shared memory.
 std::uintptr_t swizzled(std::uintptr_t address, unsigned mask) { return address ^ ((address >> 7 & mask) << 4); }
 
 template <class T>
@@ -190,7 +190,7 @@ void reduce(std::uintptr_t to, const char* from, bulk_reduction how, number type
     default: return reduce_as<float, std::uint32_t>(to, from, how);
   }
 }
-/// For each run of bytes of a copy that lies together in shared memory: where it is, its row and its place in it.
+/// For each contiguous run of a copy's bytes in shared memory: its address, its row and its offset in the row.
 template <class F>
 void each_run(const bulk_rows& rows, std::uintptr_t shared, F f) {
   const std::uint32_t step = rows.swizzle ? 16 : rows.row_bytes;

@@ -19,13 +19,13 @@
 namespace sim {
 namespace {
 
-/// What a texture or surface object stands for.
+/// The memory and description behind a texture or surface object.
 struct view {
   cudaResourceDesc resource{};
   cudaTextureDesc description{};
   cudaChannelFormatDesc channels{};
   const char* begin = nullptr;
-  std::uint64_t allocation = 0;                // the number of the memory's
+  std::uint64_t allocation = 0;                // number of the allocation
   long long width = 0, height = 1, depth = 1;  // in texels
   std::size_t pitch = 0;
   std::size_t bytes_per_texel = 0;
@@ -36,12 +36,12 @@ struct view {
            static_cast<std::size_t>(x) * bytes_per_texel;
   }
 };
-std::vector<std::unique_ptr<view>> views;  // by object, from 1 on; null once it is destroyed
+std::vector<std::unique_ptr<view>> views;  // by object, from 1 on; null once destroyed
 const view* find_view(unsigned long long object) {
   return object - 1 < views.size() ? views[object - 1].get() : nullptr;
 }
 
-/// For a kernel, which stops where there is none.
+/// For a kernel: stops it if there is no such object.
 const view& view_in_use(unsigned long long object) {
   const view* v = nullptr;
   std::string why;
@@ -109,7 +109,7 @@ texel read_texel(const view& v, const char* from) {
   return result;
 }
 
-/// The index within 0 .. size - 1; -1 where the border's color stands.
+/// The index within 0 .. size - 1; -1 for the border's color.
 long long address(long long i, long long size, cudaTextureAddressMode mode, bool normalized) {
   if (i >= 0 && i < size) return i;
   if (mode == cudaAddressModeBorder) return -1;
@@ -128,7 +128,7 @@ struct neighbours {
 };
 neighbours along(float coordinate, long long size, cudaTextureAddressMode mode, const view& v) {
   const bool normalized = v.description.normalizedCoords != 0;
-  // Larger ones are beyond any array, and would not fit an integer. NaN becomes 0.
+  // Larger numbers are beyond any array, and would not fit an integer. NaN becomes 0.
   float x = normalized ? coordinate * static_cast<float>(size) : coordinate;
   x = std::isnan(x) ? 0 : std::clamp(x, -1e9f, 1e9f);
   neighbours n;
@@ -144,7 +144,7 @@ neighbours along(float coordinate, long long size, cudaTextureAddressMode mode, 
   return n;
 }
 
-/// The face of a cube that a direction meets, and where: the direction becomes the place in 0 .. 1.
+/// The face of a cube that a direction meets, and the point: the direction becomes coordinates in 0 .. 1.
 int cube_face(float& x, float& y, float z) {
   const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
   float s = 0, t = 0, m = 1;
@@ -299,7 +299,7 @@ cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* c
   const std::size_t bytes = made.pitch * made.rows() * made.slices();
   if (const cudaError_t error = allocate(&begin, bytes, memory_kind::device, __builtin_return_address(0))) return error;
   const std::scoped_lock lock(runtime_mutex());
-  mark_valid(reinterpret_cast<std::uintptr_t>(begin), bytes);  // surfaces write here unseen
+  mark_valid(reinterpret_cast<std::uintptr_t>(begin), bytes);  // surfaces write here unobserved
   made.begin = static_cast<char*>(begin);
   *array = new cudaArray(made);
   return cudaSuccess;

@@ -1,4 +1,4 @@
-// CUDA arrays, as copies and textures see them.
+// CUDA arrays, for copies and textures.
 #pragma once
 
 #include "sim/texture.h"
@@ -7,7 +7,7 @@
 struct cudaArray {
   char* begin = nullptr;
   cudaChannelFormatDesc channels{};
-  cudaExtent extent{};  ///< in texels, as the program gave it: 0 where the array has no such dimension
+  cudaExtent extent{};  ///< in texels, as given by the program: 0 if the array lacks the dimension
   unsigned flags = 0;
   std::size_t pitch = 0;
   std::size_t rows() const { return extent.height > 0 ? extent.height : 1; }

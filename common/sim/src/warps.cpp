@@ -12,7 +12,7 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   if (mask != any_lanes && !((mask >> lane_number()) & 1)) {
     observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared,
                      {block_->number, current_number_}, 0, 0, "the calling lane itself is not in the mask");
-    mask = 1u << lane_number();  // it meets nobody
+    mask = 1u << lane_number();  // it meets no other lane
   }
   if (recording_) {
     const access meeting{make_site(pc, 0, operation::sync, last_depth()), mask};
@@ -50,7 +50,7 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   enter();
 }
 
-/// Lanes that have returned will not arrive: completes calls that wait only for them. True if a lane can continue.
+/// Completes calls that wait only for returned lanes, which will not arrive. True if a lane can continue.
 bool worker::settle_collectives(unsigned first, unsigned count) {
   bool any = false;
   for (unsigned lane = 0; lane < count; ++lane) {
@@ -72,7 +72,7 @@ bool worker::settle_collectives(unsigned first, unsigned count) {
   return any || release_any_lanes(first, count);
 }
 
-/// Every lane waits, some of them for any lanes that come: of these, releases the lanes at the lowest program counter.
+/// Every lane waits, some of them for any lanes: of the latter, releases those at the lowest program counter.
 bool worker::release_any_lanes(unsigned first, unsigned count) {
   const thread_state* lowest = nullptr;
   for (unsigned lane = 0; lane < count; ++lane) {

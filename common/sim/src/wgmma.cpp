@@ -1,5 +1,5 @@
-// Products of a warpgroup (wgmma). Each warp computes its 16 rows when its lanes meet; the first warp tells the
-// checkers what the four read.
+// Products of a warpgroup (wgmma). Each warp computes its 16 rows when its lanes meet; the first warp reports the reads
+// of all four to the checkers.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -32,7 +32,7 @@ class factor {
     constexpr unsigned spans[] = {16, 128, 64, 32};
     span_ = spans[descriptor >> 62];
   }
-  /// Along k: chunk `c` of row `r`. Else: chunk `c` of the row at k = `r`.
+  /// Along k: chunk `c` of row `r`. Otherwise: chunk `c` of the row at k = `r`.
   std::uintptr_t chunk(unsigned r, unsigned c) const {
     std::uintptr_t offset = 0;
     if (span_ == chunk_bytes)
@@ -81,7 +81,7 @@ void decode_chunk(element e, std::uintptr_t from, float* to) {
       for (unsigned i = 0; i < 4; ++i) {
         std::uint32_t word;
         std::memcpy(&word, bytes + 4 * i, 4);
-        to[i] = bit_cast<float>(word & 0xffffe000u);  // the hardware reads no more
+        to[i] = bit_cast<float>(word & 0xffffe000u);  // the hardware ignores the other bits
       }
       return;
     default: {
@@ -170,7 +170,7 @@ float sum_in(const warpgroup_product& p, unsigned r, float) {
   return p.sum == element::f32 ? bit_cast<float>(p.sums[r])
                                : decode<binary16>(static_cast<std::uint16_t>(p.sums[r / 2] >> 16 * (r % 2)));
 }
-int sum_in(const warpgroup_product&, unsigned, int) { return 0; }  // added where the sum may overflow
+int sum_in(const warpgroup_product&, unsigned, int) { return 0; }  // the caller adds where the sum may overflow
 void put(warpgroup_product& p, unsigned r, float value) {
   if (p.sum == element::f32)
     p.sums[r] = bit_cast<unsigned>(value);

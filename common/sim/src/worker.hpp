@@ -25,7 +25,7 @@ namespace sim {
 namespace context = boost::context::detail;
 
 constexpr std::size_t stack_bytes = std::size_t{256} * 1024, max_threads = 1024;
-constexpr std::size_t max_stacks = std::size_t{144} * 2048;  // of one worker: no GPU has more threads at a time
+constexpr std::size_t max_stacks = std::size_t{144} * 2048;  // of one worker: no GPU has more resident threads
 constexpr std::size_t record_stride = record_capacity + 4;   // lanes start in different cache sets
 
 struct fiber_stack {
@@ -33,11 +33,11 @@ struct fiber_stack {
   context::fcontext_t context = nullptr;  // where to continue; null: never started, or abandoned
 };
 
-// A thread that has taken so many steps (accesses, and iterations of loops that are not recorded) since it last met
-// others may be spinning: it is checked.
+// A thread that has taken this many steps (accesses, and iterations of loops that are not recorded) since it last met
+// others may be spinning, so it is checked.
 constexpr unsigned steps_before_look = 8 * record_capacity;
 
-/// The program ends: workers add what they have counted and run no further.
+/// The program ends: workers add their counts and stop.
 extern std::atomic<bool> workers_stopped;
 
 class worker {
@@ -46,7 +46,7 @@ class worker {
 
   void run(grid_run& grid);
 
-  // ---- called from fibers; `frame`: where that of the kernel's code ends ----
+  // ---- called from fibers; `frame`: the end of the kernel code's frame
   void barrier(std::uintptr_t pc, std::uintptr_t frame) {
     current_->waits_at = pc;
     current_->now = state::at_barrier;
@@ -84,7 +84,7 @@ class worker {
   void count_matrix_access(std::uintptr_t pc) {
     if (observing_) counts().matrix_accesses.insert(pc);
   }
-  /// A compare-and-swap, before it is recorded: was this lane's last access to the address a plain load?
+  /// A compare-and-swap, before it is recorded: whether this lane's last access to the address was a plain load.
   void note_compare(std::uintptr_t address) {
     const access* const begin = records_[lane_number()].begin;
     const auto recent = std::min<std::ptrdiff_t>(write - begin, 64);
@@ -94,7 +94,7 @@ class worker {
     counts().compared_loads.insert(static_cast<std::uint32_t>(last->site));
   }
   void note_mbarrier_access(std::uintptr_t pc) { observer_.note_mbarrier_access(pc); }
-  void turn(std::uintptr_t frame) {  // an iteration of a loop that is not recorded
+  void turn(std::uintptr_t frame) {  // an iteration of an unrecorded loop
     if (++turns_ == steps_before_look) [[unlikely]]
       interrupt(frame);
   }
@@ -120,7 +120,7 @@ class worker {
                  std::uintptr_t frame);
   void commit_bulk();
   void wait_for_bulk(unsigned groups, std::uintptr_t frame);
-  // ---- wgmma.cpp, called from fibers. By the first lane of a warp; the first warp tells what the warpgroup reads.
+  // ---- wgmma.cpp, called from fibers, by the first lane of a warp; the first warp reports the warpgroup's reads.
   void issue_product(const warpgroup_product& p, std::uintptr_t pc, std::uintptr_t frame);
   void commit_products();
   void wait_for_products(unsigned groups, std::uintptr_t pc, std::uintptr_t frame);
@@ -129,7 +129,7 @@ class worker {
   // ---- clusters.cpp, called from fibers
   dim3 cluster_shape() const { return grid_->what->config.cluster; }
   running_block& block() { return *block_; }
-  /// The block of the cluster in whose shared memory an address is, and the address that it has there.
+  /// The block of the cluster whose shared memory contains an address, and the corresponding address there.
   struct shared_place {
     running_block* block = nullptr;
     std::uintptr_t address = 0;
@@ -143,7 +143,7 @@ class worker {
 
   void named_barrier(unsigned id, unsigned threads, bool wait, std::uintptr_t pc, std::uintptr_t frame);
   std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
-  /// For functions that know their caller's program counter, but not its frame.
+  /// For functions that know their caller's program counter but not its frame.
   std::uint64_t last_depth() const {
     return write != records_[lane_number()].begin ? site_depth(write[-1].site) : current_->depth;
   }
@@ -188,7 +188,7 @@ class worker {
   std::vector<thread_state>& threads() { return block_->threads; }
   static std::uint64_t waiting_site(const thread_state& t) { return make_site(t.waits_at, 0, operation::load); }
 
-  /// As part of the instruction before.
+  /// As part of the previous instruction.
   void put_order(std::uint64_t record) {
     const bool none = write == records_[lane_number()].begin;
     const std::uint64_t at =
@@ -238,7 +238,7 @@ class worker {
   std::vector<fiber_stack*> free_stacks_;
   context::fcontext_t scheduler_ = nullptr;
   grid_run* grid_ = nullptr;
-  block_schedule::turn turn_;  // whose counts have not been added
+  block_schedule::turn turn_;  // its counts have not been added yet
   observer observer_;
   std::vector<access> record_memory_ = std::vector<access>(lanes_per_warp * record_stride);
   std::array<lane_records, lanes_per_warp> records_;
@@ -249,8 +249,8 @@ class worker {
   bool observing_ = true;  // the block is observed
   bool recording_ = true;  // the thread's accesses are recorded; in an unobserved block, to check the thread
   unsigned turns_ = 0;
-  bool looked_at_ = false;           // the thread was checked when it left
-  std::uintptr_t caller_stack_ = 0;  // of the kernel's code, where the thread was checked
+  bool looked_at_ = false;           // the thread was checked when it yielded
+  std::uintptr_t caller_stack_ = 0;  // of the kernel's code, when the thread was checked
   std::array<std::uint64_t, std::initializer_list<int>{SIM_KEPT_REGISTERS}.size() + 1> caller_registers_{};
   unsigned warp_first_ = 0;                           // of the warp that is being merged
   unsigned current_number_ = 0;                       // linear index of current_ in its block
@@ -258,10 +258,10 @@ class worker {
   bool block_progressed_ = false;                     // since it was resumed
   bool pausing_ = false;                              // the warp must yield once its lanes have met
   std::uintptr_t flags_ = 0;
-  std::uintptr_t image_begin_ = 0;  // where the launch's shared memory begins, and its size
+  std::uintptr_t image_begin_ = 0;  // begin and size of the launch's shared memory
   std::size_t image_bytes_ = 0;
   int leader_ = -1;    // under a debugger: the thread that may stop at the next line
-  bool look_ = false;  // check also for loops through warp functions and barriers
+  bool look_ = false;  // also check for loops through warp functions and barriers
 };
 
 }  // namespace sim

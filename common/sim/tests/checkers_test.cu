@@ -7,7 +7,6 @@
 
 #include <sim/names.h>
 #include <cuda/atomic>
-#include <lab/device_metrics.hpp>
 #include <lab/host_accesses.hpp>
 
 namespace {

@@ -1,5 +1,5 @@
-// The assembly that g++ and clang++ write for 64-bit Arm Linux. Counts what x86_64.cpp counts: what a GPU executes,
-// too.
+// The assembly that g++ and clang++ write for 64-bit Arm Linux. Counts the same as x86_64.cpp: instructions that a GPU
+// executes, too.
 #include <algorithm>
 #include <bitset>
 #include <cstdlib>
@@ -18,7 +18,7 @@ bool is_one_of(string_view word, std::initializer_list<string_view> words) {
   return false;
 }
 
-/// `x3` and `w3` are register 3; -1 where a word is none of the general registers.
+/// `x3` and `w3` are register 3; -1 for words that are no general register.
 int general_register(string_view word) {
   if (word.size() < 2 || word.size() > 3 || (word[0] != 'x' && word[0] != 'w')) return -1;
   int number = 0;
@@ -43,7 +43,7 @@ bool on_stack(string_view operands) {
   return operands.find("[sp") != string_view::npos || operands.find("[x29") != string_view::npos;
 }
 
-/// `ldr`, `strb`, `ldp`, `ldurs…`: how many registers it loads or stores; 0 for other instructions.
+/// `ldr`, `strb`, `ldp`, `ldurs…`: the number of registers it loads or stores; 0 for other instructions.
 unsigned moved_registers(string_view mnemonic) {
   if (is_one_of(mnemonic, {"ldp", "stp", "ldpsw", "ldnp", "stnp"})) return 2;
   for (const string_view begin :
@@ -52,8 +52,8 @@ unsigned moved_registers(string_view mnemonic) {
   return 0;
 }
 
-/// Moves and changes of width between registers, moves to and from the stack, and the first of two instructions that
-/// make an address.
+/// Moves and width conversions between registers, moves to and from the stack, and the first of two instructions that
+/// compute an address.
 bool only_moves(string_view mnemonic, string_view operands) {
   if (is_one_of(mnemonic, {"mov",  "movz", "movk", "movn", "movi", "mvni", "fmov", "sxtw", "sxth",    "sxtb",
                            "uxtw", "uxth", "uxtb", "adrp", "mrs",  "nop",  "hint", "bti",  "paciasp", "autiasp"}))
@@ -131,7 +131,7 @@ class on_arm64 : public processor {
     i.routine = routine(mnemonic);
     i.wide = operands[0] == 'd' || operands[0] == 'x';
     i.floating_point = mnemonic[0] == 'f' && mnemonic != "fmov" && (operands[0] == 's' || operands[0] == 'd');
-    // A constant's place, or the place of a variable's place, is part of the instruction.
+    // The address of a constant, or the address of a variable's address, is part of the instruction.
     const bool constant = operands.find("#:") != string_view::npos;
     if (moved > 0 && !on_stack(operands) && !constant && !of_coordinates(operands)) i.accesses = moved;
     i.goes_on_by_constant = goes_on_by_constant(mnemonic, operands);
@@ -143,7 +143,7 @@ class on_arm64 : public processor {
     return i;
   }
 
-  /// `:gottprel:name`, `:tprel_hi12:name` and their kind.
+  /// `:gottprel:name`, `:tprel_hi12:name` and similar.
   std::vector<string_view> thread_locals(string_view line) const override {
     std::vector<string_view> names;
     for (const string_view kind : {":gottprel:", ":tprel_hi12:", ":tprel_lo12_nc:", ":tprel_lo12:"})
@@ -152,11 +152,11 @@ class on_arm64 : public processor {
     return names;
   }
 
-  /// Each variable has its own name in the assembly, and no place relative to others.
+  /// Each variable has its own name in the assembly, and no known position relative to others.
   std::vector<std::string> compiler_options(bool clang) const override {
     return {clang ? "-mno-global-merge" : "-fno-section-anchors"};
   }
-  /// Its calls change x30, which every function has then saved.
+  /// Its calls change x30, which every function has saved by then.
   std::vector<std::string> debugger_options() const override {
     return {"-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"};
   }
@@ -184,7 +184,7 @@ class on_arm64 : public processor {
                                 "bls", "bge", "blt", "bgt", "ble", "bal"});
   }
 
-  // threadIdx and its kind are read through registers that hold the variable's place.
+  // threadIdx and similar variables are read through registers that hold the variable's address.
   bool of_coordinates(string_view operands) const {
     bool found = false;
     for_each_register(operands.substr(operands.find('[')),
@@ -211,7 +211,7 @@ class on_arm64 : public processor {
     }
   }
 
-  /// `s3` and `d3` are register s3, `w3` and `x3` are w3; [sp, 12] is a place of its own; empty for others.
+  /// `s3` and `d3` are register s3, `w3` and `x3` are w3; [sp, 12] is its own location; empty for others.
   static std::string value_place(string_view operand) {
     if (operand.starts_with("[sp") && operand.ends_with(']')) return std::string(operand);
     if (const int number = general_register(operand); number >= 0) return "w" + std::to_string(number);
@@ -226,7 +226,7 @@ class on_arm64 : public processor {
     return place[0] == 's' ? number >= 8 && number <= 15 : number >= 19 && number <= 28;
   }
 
-  /// Which registers hold constants, and what the last call returned, also on the stack.
+  /// The registers and stack slots that hold constants or the last call's result.
   void follow_values(string_view mnemonic, const std::vector<string_view>& parts, instruction& i) {
     const bool stores = starts(mnemonic, "st");
     std::vector<std::string> places;
@@ -256,7 +256,7 @@ class on_arm64 : public processor {
     return std::strtod(std::string(parts[1].substr(parts[1].starts_with('#'))).c_str(), nullptr);
   }
 
-  std::bitset<31> coordinates_;                      // the registers that hold their places
+  std::bitset<31> coordinates_;                      // the registers that hold their addresses
   std::map<std::string, double, std::less<>> held_;  // register, and the constant in it
 };
 

@@ -18,8 +18,7 @@ bool is_one_of(string_view word, std::initializer_list<string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// PTX writes an instruction's type after a dot, as in mov.u32, and declares registers by .reg. x86 assembly does
-/// neither.
+/// In PTX, an instruction's type follows a dot, as in mov.u32, and .reg declares registers. x86 assembly has neither.
 bool looks_like_ptx(string_view text) {
   bool at_start = true;  // of an instruction
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -38,7 +37,7 @@ bool looks_like_ptx(string_view text) {
   return false;
 }
 
-/// The text that a string literal stands for.
+/// The value of a string literal.
 string contents(string_view literal) {
   const std::size_t open = literal.find_first_of("\"'");
   if (open == string_view::npos) return "";
@@ -52,14 +51,14 @@ string contents(string_view literal) {
     if (literal[i] != '\\' || i + 1 == literal.size()) {
       result += literal[i];
     } else if (const char c = literal[++i]; c == '\n' || c == '\r') {
-      i += c == '\r' && i + 1 < literal.size() && literal[i + 1] == '\n';  // a line that goes on
+      i += c == '\r' && i + 1 < literal.size() && literal[i + 1] == '\n';  // a continued line
     } else {
       result += is_one_of(literal.substr(i, 1), {"n", "t", "r"}) ? '\n' : c;
     }
   }
   return result;
 }
-/// %% stands for one.
+/// %% means one %.
 string without_doubled_percents(const string& text) {
   string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -69,7 +68,7 @@ string without_doubled_percents(const string& text) {
   return result;
 }
 
-/// The macros that a file and those before it define, and what they stand for.
+/// The macros that a file and those before it define, and their expansions.
 class macros {
  public:
   macros(const string& source, const std::vector<token>& tokens, macro_table& all)
@@ -84,7 +83,7 @@ class macros {
     return found == names_.end() ? "" : found->second;
   }
   bool knows(string_view name) const { return all_.find(name) != all_.end(); }
-  /// Its arguments complete an asm statement, in it or in a macro that it uses.
+  /// Its arguments complete an asm statement in this macro, or in one that it uses.
   bool assembles(string_view name, int depth = 0) const {
     const auto found = all_.find(name);
     if (found == all_.end() || depth > 20) return false;
@@ -184,7 +183,7 @@ class macros {
           if (!right.empty()) body.back() += right[0];
           if (!right.empty()) body.insert(body.end(), right.begin() + 1, right.end());
         } else if (of) {
-          const bool whole = (is(k + 1, "#") && is(k + 2, "#"));  // pasted as it is written
+          const bool whole = (is(k + 1, "#") && is(k + 2, "#"));  // pasted verbatim
           for (const string& w : whole ? *of : expand(*of, depth + 1)) append(body, w);
         } else if (k < m.body.size()) {
           append(body, m.body[k]);
@@ -203,7 +202,7 @@ class macros {
 
 class search {
  public:
-  /// `alone`: an asm statement in a function, which the caller puts in place.
+  /// `alone`: an asm statement in a function, which the caller inserts.
   search(const string& source, const std::vector<token>& tokens, macro_table& known, bool alone = false)
       : source_(source),
         tokens_(tokens),
@@ -238,8 +237,8 @@ class search {
                    std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
   }
 
-  /// A macro whose asm statements its arguments complete: replaced by what it stands for. Returns the last token that
-  /// it has dealt with.
+  /// A macro whose asm statements its arguments complete: replaces it by its expansion. Returns the last token that it
+  /// has processed.
   std::size_t invocation(std::size_t begin) {
     std::size_t close = begin + 1;
     if (text(close) != "(") return begin;
@@ -260,7 +259,7 @@ class search {
     return close;
   }
 
-  /// `asm volatile("..." : ...)` from its first token on. Returns the last token that it has dealt with.
+  /// Handles `asm volatile("..." : ...)` from its first token on. Returns the last token that it has processed.
   std::size_t statement(std::size_t begin) {
     std::size_t i = begin + 1;
     while (is_one_of(text(i), {"volatile", "__volatile__", "__volatile", "goto", "inline", "__inline__"})) ++i;
@@ -299,7 +298,7 @@ class search {
     return close;
   }
 
-  /// Other than in the operands' expressions, where the compiler expands them.
+  /// Not inside the operands' expressions, where the compiler expands them.
   bool has_macros(std::size_t open, std::size_t close) const {
     int depth = 0;
     for (std::size_t i = open; i < close; ++i) {
@@ -351,7 +350,7 @@ class search {
     replace(from, tokens_[close].end, code_before + line + ptx.code + after + "})", aligned_);
   }
 
-  /// Everything from the first colon on. Returns what is wrong with it.
+  /// Parses everything from the first colon on. Returns an error, or "".
   string read_operands(std::size_t i, std::size_t close, std::vector<operand>& operands) const {
     int section = -1;  // 0 outputs, 1 inputs, 2 clobbers
     while (i < close) {
@@ -389,7 +388,7 @@ class search {
     return "";
   }
 
-  /// Puts text in place of source text; what follows keeps its line and column.
+  /// Replaces source text; the text after it keeps its line and column.
   void replace(std::size_t from, std::size_t to, string with, bool realigned) {
     if (aligned_ && realigned) {
       const std::size_t line = line_of(to);
@@ -401,7 +400,7 @@ class search {
     }
     edits_.push_back({from, to - from, with});
   }
-  /// As many as the source has there; in a macro they need backslashes.
+  /// As many line breaks as the source has there; in a macro they need backslashes.
   string newlines(std::size_t from, std::size_t to) const {
     string all;
     for (auto n = std::count(source_.begin() + static_cast<std::ptrdiff_t>(from),

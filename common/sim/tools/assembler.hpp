@@ -1,4 +1,4 @@
-// Inline assembly: PTX becomes C++, what cannot be translated a refusal; assembly of the host stays.
+// Inline assembly: PTX becomes C++ or, if it cannot be translated, a refusal; the host's assembly stays.
 #pragma once
 
 #include <map>
@@ -16,9 +16,9 @@ struct macro {
 };
 using macro_table = std::map<std::string, macro, std::less<>>;
 
-/// Replaces `asm("..." : outputs : inputs : clobbers)` by the statements of ptx.hpp. The operands' expressions stay
-/// where they are, and everything keeps its line and, outside of macros and their arguments, its column.
-/// `known`: the macros of files that come before this one, to which its own are added.
+/// Replaces `asm("..." : outputs : inputs : clobbers)` by the statements of ptx.hpp. The operands' expressions stay in
+/// place, and everything keeps its line and, outside of macros and their arguments, its column. `known`: the macros of
+/// earlier files; adds those of this one.
 std::vector<edit> assembler_edits(const std::string& source, const std::vector<token>& tokens,
                                   macro_table* known = nullptr);
 

@@ -22,12 +22,12 @@ using std::string;
 using std::string_view;
 
 constexpr std::size_t gap_bytes = 128;
-constexpr std::size_t most_dynamic_shared_bytes = 232448;  // 227 KB, the most that a block can have
+constexpr std::size_t most_dynamic_shared_bytes = 232448;  // 227 KB, the largest that a block can have
 
 bool is_label(string_view s) { return !s.empty() && s.back() == ':' && s.find_first_of(" \t\"") == string_view::npos; }
 
 /// A division, or a function of the C library, as nvcc 13.0 compiles it for an H200: the instructions of the usual
-/// path, with the constants that it loads. Of those that are functions there, too, an estimate: atan2, erfc, expm1,
+/// path, including loads of its constants. Functions that nvcc does not inline are estimated: atan2, erfc, expm1,
 /// exp10, log1p and pow of doubles, and fmod.
 struct routine {
   struct cost {
@@ -36,7 +36,7 @@ struct routine {
   };
   string_view name;
   cost single, wide;     // float or 32 bits, double or 64 bits
-  bool product = false;  // a multiplication ends it: an addition that follows makes a multiply-add of it
+  bool product = false;  // ends with a multiplication: a following addition fuses with it to a multiply-add
 };
 constexpr routine routines[] = {
     {"div", {9, 0, 0, 5, 1}, {17, 0, 1, 7, 1, 1}},
@@ -69,7 +69,7 @@ constexpr routine routines[] = {
     {"tan", {25, 0, 3, 9, 1}, {71, 1, 3, 22, 1}},
     {"tanh", {17, 1, 2, 6, 2}, {67, 3, 1, 16, 2}},
     {"sim_rsqrt", {4, 0, 0, 0, 1}, {14, 0, 2, 3, 1}},
-    // __expf and its kind
+    // __expf and similar
     {"sim_fast_exp", {5, 0, 1, 0, 1}, {}},
     {"sim_fast_exp10", {5, 0, 1, 0, 1}, {}},
     {"sim_fast_log", {4, 0, 1, 0, 1}, {}, true},
@@ -81,7 +81,7 @@ constexpr routine routines[] = {
     {"sim_fast_pow", {8, 0, 1, 0, 2}, {}},
     {"sim_fast_divide", {4, 0, 1, 0, 1}, {}},
 };
-/// The same with -use_fast_math: floats alone, and without those that take as much.
+/// The same with -use_fast_math: floats only, without those that cost the same.
 constexpr routine fast_routines[] = {
     {"div", {2, 0, 1, 0, 1}, {}, true},
     {"reciprocal", {1, 0, 0, 0, 1}, {}},
@@ -113,9 +113,9 @@ const routine* routine_in(std::span<const routine> all, string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// What some instructions compute.
+/// The computations of some instructions.
 struct computation {
-  bool restores = true;     // it does nothing but restore registers and return
+  bool restores = true;     // only restores registers and returns
   unsigned arithmetic = 0;  // floating point
   unsigned own_arrays = 0;  // accesses that no hook reports, to the thread's own arrays
   std::array<unsigned, counts> count{};
@@ -135,27 +135,27 @@ struct computation {
   }
 };
 
-/// One basic block: its lines, where it is traced, and what it computes.
+/// One basic block: its lines, where it is traced, and its computations.
 struct block : computation {
   std::size_t trace = 0;         // line of the call that traces it
-  std::size_t first_access = 0;  // line of its first access, 0 where a jump or label comes before it
+  std::size_t first_access = 0;  // line of its first access; 0 if a jump or label comes first
   bool straight = true;          // neither jump nor label so far
   bool first_of_function = false;
-  bool rolled = false;                 // of a loop that the program does not want unrolled
-  std::set<string> labels;             // where it begins
+  bool rolled = false;                 // of a loop that the program keeps rolled
+  std::set<string> labels;             // at its begin
   string branch;                       // target of the conditional jump that ends it
-  bool calls = false, leaves = false;  // a function that is no hook; by a jump that is not conditional
+  bool calls = false, leaves = false;  // calls a function that is no hook; ends in an unconditional jump
   string skip;                         // target of a jump that may skip the report of an out-of-range index
   bool skips_report = false;
   unsigned before_skip = 0;                      // instructions
-  unsigned pending = 0;                          // hooks whose access is still to come
-  unsigned accesses = 0;                         // that hooks report
+  unsigned pending = 0;                          // hooks whose access has not come yet
+  unsigned accesses = 0;                         // reported by hooks
   std::map<string, unsigned> writes;             // how often it changes each register
   std::vector<std::pair<string, string>> steps;  // pointer += step
-  std::set<string> addresses;                    // registers that hold those of accesses
+  std::set<string> addresses;                    // registers that hold access addresses
 
-  /// A pointer goes on by what does not change here. Compilers make a pointer of an index only if it cannot overflow:
-  /// g++ here, and nvcc then unrolls. `i += blockDim.x` is unsigned, and may.
+  /// Whether a pointer advances by a value that is constant here. Compilers turn an index into a pointer only if it
+  /// cannot overflow: g++ does it here, and then nvcc unrolls. `i += blockDim.x` is unsigned, so it may overflow.
   bool has_step() const {
     return std::ranges::any_of(steps, [&](const auto& s) {
       return addresses.contains(s.first) && writes.at(s.first) == 1 && !writes.contains(s.second);
@@ -189,7 +189,7 @@ class editor {
   }
 
  private:
-  /// `.LC1:` and then `.long 1073741824`, twice for a double, or clang's `.quad`.
+  /// `.LC1:`, then `.long 1073741824` (twice for a double), or clang's `.quad`.
   void find_constants() {
     for (std::size_t i = 0; i + 1 < lines_.size(); ++i) {
       if (is_label(lines_[i]) && lines_[i][0] != '.') own_.emplace(lines_[i].substr(0, lines_[i].size() - 1));
@@ -214,7 +214,7 @@ class editor {
       const string_view name = s.substr(0, s.size() - 1);
       if (in_shared_) {
         defined_.emplace(name);
-        lines_[i].insert(0, "\t.balign 16\n");  // as a GPU places arrays, so that a vector may begin where they do
+        lines_[i].insert(0, "\t.balign 16\n");  // as a GPU aligns arrays, so that a vector may begin where they do
       }
       settle();
       if (!blocks_.empty()) end_product();
@@ -224,13 +224,13 @@ class editor {
       if (!skips_report) labels_before_.emplace(name);
       return;
     }
-    if (in_function_) instruct(i, string(s));  // a copy: the line may change
+    if (in_function_) instruct(i, string(s));  // a copy, because the line may change
   }
 
-  /// What library functions read and write through pointers are a kernel's accesses, too, and kernels have a heap of
-  /// their own; a stream's host function may wake other threads; and of a graded program's host code it is known what
-  /// it writes. The name of ours, or "" for any other function. clang has names of its own for copies, from 15 on;
-  /// glibc, from 2.38 on, for strtol.
+  /// Our name for a library function, "" for any other. Memory that library functions access through pointers counts as
+  /// a kernel's accesses, and kernels have their own heap; a stream's host function may wake other threads; and the
+  /// writes of a graded program's host code are recorded. clang, from 15 on, has its own names for copies; glibc, from
+  /// 2.38 on, for strtol.
   static string ours_for(string_view name) {
     static const std::set<string, std::less<>> names = [] {
       std::istringstream list(
@@ -257,7 +257,7 @@ class editor {
     if (const string ours = ours_for(callee); !ours.empty())
       lines_[i].replace(lines_[i].find(callee), callee.size(), ours);
   }
-  /// The address of such a function becomes that of ours. The program may have a variable of that name.
+  /// Replaces the address of such a function by that of ours. The program may have a variable of that name.
   void redirect_pointers(std::size_t i) {
     string& l = lines_[i];
     const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
@@ -300,14 +300,14 @@ class editor {
   /// `cmp; jbe 1f; call __ubsan_handle_…_out_of_bounds; 1:` is not one of the program's branches.
   static void end_skip(block& b, string_view label) {
     if (b.skips_report && b.skip == label)
-      b.count[instructions] = b.before_skip - std::min(b.before_skip, 1u);  // nor does its comparison count
+      b.count[instructions] = b.before_skip - std::min(b.before_skip, 1u);  // its comparison does not count either
     else
       b.straight = false;
     b.skip.clear();
     b.skips_report = false;
   }
 
-  /// Instructions since the last label, jump or call belong to the block that was traced last.
+  /// Instructions since the last label, jump or call belong to the most recently traced block.
   void settle() {
     if (!blocks_.empty()) blocks_.back().add(since_);
     since_ = {};
@@ -362,7 +362,7 @@ class editor {
     return fast ? fast : routine_in(routines, name);
   }
 
-  /// nvcc multiplies and adds in one instruction, where nothing but additions use the product that a function returns.
+  /// nvcc fuses a multiplication and an addition, if only additions use the product that a function returns.
   void end_product() {
     if (product_.is && product_.additions > 0 && !product_.other) {
       std::array<unsigned, counts>& count = blocks_.back().count;
@@ -413,7 +413,7 @@ class editor {
     }
   }
 
-  /// `.file 3 "/folder" "name"`, or `.file 3 "/folder/name"`: our own headers are not the program's lines.
+  /// `.file 3 "/folder" "name"`, or `.file 3 "/folder/name"`: finds our own headers, whose lines are not the program's.
   void note_file(string_view s) {
     std::istringstream words{string(s.substr(5))};
     string number, path;
@@ -421,9 +421,9 @@ class editor {
     if (starts(path, "\"" SIM_INCLUDE) || starts(path, "\"/usr/")) not_programs_.insert(number);
   }
 
-  /// Calls the debugger's function before each line of a function that is traced, except before the line that opens it:
-  /// there, the arguments have not been stored yet. If the thread may stop, it executes the nop, which has the
-  /// line's address; the call itself belongs to the line before, or is not a statement of this one.
+  /// Calls the debugger's function before each line of a traced function, except before its opening line: there, the
+  /// arguments have not been stored yet. If the thread may stop, it executes the nop, which has the line's address; the
+  /// call itself belongs to the previous line, or is no statement of this one.
   void call_at_lines() {
     string last;
     bool opened = false, called = false;
@@ -444,7 +444,7 @@ class editor {
     }
   }
 
-  /// Functions that are not traced are ours: the debugger neither stops in them nor steps into them.
+  /// Untraced functions are ours: the debugger neither stops in them nor steps into them.
   void hide_lines() {
     for (const std::size_t i : places_) {
       std::istringstream words{lines_[i]};
@@ -454,8 +454,7 @@ class editor {
     }
   }
 
-  /// `if (x) a = b;`, also with && in the condition: how many blocks before this one the decision begins; 0 if this is
-  /// no such block.
+  /// `if (x) a = b;`, also with && in the condition: how many blocks earlier the decision begins; 0 for other blocks.
   unsigned decider(std::size_t k) const {
     const block& b = blocks_[k];
     if (k == 0 || k + 1 == blocks_.size() || b.calls || b.leaves || !b.branch.empty() || !b.labels.empty()) return 0;
@@ -504,7 +503,7 @@ class editor {
       const bool ours = name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim";
       const bool of_library = starts(name, "_ZSt");  // std::call_once's
       if (ours || of_library || defined_.contains(name) || starts(name, "sim_")) continue;
-      // Without a size it is only a name for what follows.
+      // Without a size, a symbol is only a name for the data after it.
       text << "\t.weak " << name << "\n\t.type " << name << ", @object\n\t.size " << name << ", 0\n" << name << ":\n";
     }
     if (text.str().empty()) return "";
@@ -520,14 +519,14 @@ class editor {
   std::vector<string> lines_;
   std::set<string, std::less<>> functions_, used_, defined_, not_programs_;
   std::set<string, std::less<>> own_;  // functions and variables of this file
-  std::vector<std::size_t> places_;    // of the function's `.loc`s
+  std::vector<std::size_t> places_;    // positions of the function's `.loc`s
   std::vector<block> blocks_;
   std::set<string> labels_before_;  // since the last block began
   computation since_;               // see settle()
   struct {
     bool is = false, other = false;
     unsigned additions = 0;
-  } product_;  // the last call's result, and what uses it
+  } product_;  // the last call's result and its use
   bool in_shared_ = false, in_function_ = false;
   unsigned labels_ = 0;
 };
@@ -556,7 +555,7 @@ std::string register_table(const std::string& assembly, const std::string& ptxas
       }
     } else if (const std::size_t number = line.find(used); number != string::npos && !kernel.empty()) {
       const int registers = std::atoi(line.c_str() + number + used.size());
-      // nvcc gives static kernels the names of others.
+      // nvcc gives static kernels different names.
       const string alone = starts(kernel, "_Z") ? "_ZL" + kernel.substr(2) : kernel;
       for (const string& name : {kernel, alone}) {
         if (registers == 0 || assembly.find("\n" + name + ":\n") == string::npos) continue;

@@ -13,18 +13,18 @@ struct assembly_edits {
   bool checked_calls = false;
 };
 
-/// - Storage for arrays declared `extern __shared__`: all of them start at the same place.
+/// - Storage for arrays declared `extern __shared__`: all of them start at the same address.
 /// - A gap after each shared array, so that an overrun does not reach the next one.
 /// - A section `sim_blocks`: what each basic block computes (block_info in src/basic_blocks.hpp).
 /// - Basic blocks that access memory need no trace call: their first access serves as one.
-/// - memcpy and its kind become sim_memcpy, which observes what it copies; so do sincos and others with two
-///   results; and calls that wake other threads tell host_functions.cpp.
-/// - With `checked_calls`: what is called by a pointer is checked first (src/guard.hpp).
+/// - memcpy and similar functions become sim_memcpy, which observes its copies; so do sincos and others with two
+///   results; and calls that wake other threads notify host_functions.cpp.
+/// - With `checked_calls`: calls through pointers are checked first (src/guard.hpp).
 /// - With `call_at_lines`: a call of the debugger's function before each line (src/debugger.hpp).
 /// The text is that of g++ or clang++ for Linux.
 std::string edit_assembly(const std::string& text, const assembly_edits& edits, processor& on);
 
-/// The section that tells the runtime how many registers the assembly's kernels take, according to ptxas.
+/// The section that tells the runtime how many registers the assembly's kernels use, according to ptxas.
 std::string register_table(const std::string& assembly, const std::string& ptxas);
 
 }  // namespace sim

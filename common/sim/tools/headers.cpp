@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 struct include {
   std::size_t at, length;  // of "name" or <name> in the text
   fs::path found;
-  bool beside;  // the file that includes it
+  bool beside;  // relative to the including file
 };
 
 struct file {
@@ -25,22 +25,8 @@ struct file {
   std::vector<edit> edits;
   bool refused = false;
   std::vector<include> includes;
-  fs::path written;  // not empty: the file that replaces it
+  fs::path written;  // the file that replaces it, if any
 };
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::runtime_error("cannot read " + path.string());
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-void write(const fs::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush()) throw std::runtime_error("cannot write " + path.string());
-}
 
 std::string in_quotes(const fs::path& path) {
   std::string result = "\"";
@@ -69,7 +55,7 @@ class program {
 
   lowered_file write_to(const fs::path& lowered, const fs::path& name) {
     files_.at(source_).written = lowered;
-    for (bool more = true; more;) {  // on to the files that include replaced ones
+    for (bool more = true; more;) {  // repeat for the files that include replaced ones
       more = false;
       for (auto& [path, f] : files_) {
         bool must = !f.edits.empty();
@@ -86,8 +72,8 @@ class program {
       if (f.written.empty()) continue;
       const fs::path original = path == source_ ? name : path;
       // Before any macro of the program's own, such as N.
-      write(f.written, (ptx && path == source_ ? "#include \"sim/ptx.h\"\n" : "") + ("#line 1 " + in_quotes(original)) +
-                           "\n" + text_of(path, f));
+      write_file(f.written, (ptx && path == source_ ? "#include \"sim/ptx.h\"\n" : "") +
+                                ("#line 1 " + in_quotes(original)) + "\n" + text_of(path, f));
       result.refused |= f.refused;
       result.originals.emplace_back(f.written.string(), original.string());
     }
@@ -98,10 +84,10 @@ class program {
   void visit(const fs::path& path) {
     if (!files_.emplace(path, file{}).second) return;
     file f;
-    f.text = read(path);
+    f.text = read_file(path);
     const std::vector<token> tokens = tokens_of(f.text);
     find_includes(path, f, tokens);
-    for (const include& i : f.includes) visit(i.found);  // first: their macros may be used here
+    for (const include& i : f.includes) visit(i.found);  // first, because their macros may be used here
     f.edits = all_edits(f.text, tokens, &macros_, &kernels_);
     add_variables(f.text, tokens, known_);
     for (const edit& e : f.edits) f.refused |= e.text.find("GCC error") != std::string::npos;
@@ -167,6 +153,20 @@ class program {
 
 }  // namespace
 
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  if (!out.flush()) throw std::runtime_error("cannot write " + path.string());
+}
+
 std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known,
                             std::set<std::string>* kernels) {
   std::vector<edit> edits = assembler_edits(source, tokens, known);
@@ -181,7 +181,7 @@ lowered_file lower_with_headers(const fs::path& source, const fs::path& lowered,
 }
 
 void lowered_file::name_originals(const fs::path& dependencies) const {
-  std::string text = read(dependencies);
+  std::string text = read_file(dependencies);
   for (const auto& [file, original] : originals)
     for (std::size_t at = text.find(file); at != std::string::npos; at = text.find(file, at + original.size())) {
       if (at + file.size() < text.size() && text[at + file.size()] == '.') {
@@ -190,7 +190,7 @@ void lowered_file::name_originals(const fs::path& dependencies) const {
       }
       text.replace(at, file.size(), original);
     }
-  write(dependencies, text);
+  write_file(dependencies, text);
 }
 
 }  // namespace sim

@@ -35,7 +35,7 @@ class lowering {
   bool same_text(std::size_t i) const { return tokens_[i].directive == tokens_[launch_].directive; }
   bool touches(std::size_t i) const { return i > 0 && tokens_[i - 1].end == tokens_[i].begin; }
 
-  /// Returns an error message if the launch is invalid.
+  /// An error message if the launch is invalid.
   std::optional<std::string> lower() {
     floor_ = tokens_[launch_].directive == 0 ? 0 : definition_body(launch_);
     const std::optional<std::size_t> first = kernel_begin();
@@ -52,7 +52,7 @@ class lowering {
 
     const std::size_t kernel = tokens_[*first].begin, open = tokens_[launch_].begin, opened = tokens_[launch_].end,
                       close = tokens_[*last - 2].begin, closed = tokens_[*last].end;
-    // A macro and its arguments cannot contain directives, and so no #line.
+    // A macro and its arguments cannot contain directives, so no #line.
     aligned_ = tokens_[launch_].directive == 0 && places_[launch_].parentheses == 0;
     const bool value = is_value(*first);
     const std::vector<std::size_t> nulls = null_arguments(*last + 1);
@@ -79,8 +79,8 @@ class lowering {
     return std::nullopt;
   }
 
-  /// Arguments NULL and 0 are numbers, and a kernel's pointers take no number that comes as another function's
-  /// argument.
+  /// The arguments NULL and 0 are numbers; forwarded by another function, a number does not convert to a kernel's
+  /// pointer.
   std::vector<std::size_t> null_arguments(std::size_t open) const {
     std::vector<std::size_t> found;
     if (open >= tokens_.size() || text(open) != "(") return found;
@@ -102,7 +102,7 @@ class lowering {
   static constexpr const char* branches =
       "this launch begins in one branch of an #if and ends in another; write the whole launch into each";
 
-  /// What the next character needs to keep the line and the column that it has in the source.
+  /// The text that keeps the next character's line and column in the source.
   std::string realign(std::size_t at) const {
     if (!aligned_) return "";
     const auto line = std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(at), '\n');
@@ -111,7 +111,7 @@ class lowering {
     return "\n#line " + std::to_string(line + 1) + "\n" + std::string(at - line_begin, ' ');
   }
 
-  /// As # in a macro would write it: runs of blanks become one, comments disappear.
+  /// The text as # in a macro would write it: runs of blanks become one, comments disappear.
   std::string kernel_name(std::size_t first) const {
     std::string name;
     for (std::size_t i = first; i < launch_; ++i) {
@@ -123,18 +123,18 @@ class lowering {
     }
     return name;
   }
-  /// The same, to be compiled.
+  /// The same text, for compiling.
   std::string kernel_text(std::size_t first) const {
     std::string words;
     for (std::size_t i = first; i < launch_; ++i)
-      if (!is_launch(i))  // refused where it is
+      if (!is_launch(i))  // refused at its own place
         (words += i > first && !touches(i) ? " " : "") += text(i);
     return words;
   }
 
   // ---- the kernel
 
-  /// Not a name, which may be a template's or a macro's, but an expression. It is evaluated once, on the host.
+  /// Not a name, possibly of a template or macro, but an expression. It is evaluated once, on the host.
   bool is_value(std::size_t first) const {
     const bool parenthesis = text(first) == "(";
     int angles = 0, within = 0;  // open template arguments; brackets in them
@@ -173,7 +173,7 @@ class lowering {
     return body;
   }
 
-  /// From the token that closes a pair of brackets back to the one that opens it.
+  /// Goes from a closing bracket back to the opening one.
   std::optional<std::size_t> open_of(std::size_t close) const {
     const bool angle = text(close) == ">";
     int depth = 0;
@@ -236,7 +236,7 @@ class lowering {
 
   // ---- the configuration
 
-  /// The last of the three > that end it. Others close template arguments, or shift.
+  /// The last of the three > that end it. Others close template arguments, or are shifts.
   std::optional<std::size_t> configuration_end() const {
     std::optional<std::size_t> doubtful;
     int depth = 0;
@@ -270,7 +270,7 @@ class lowering {
   bool aligned_ = false;
 };
 
-/// Kernels that are cast to void*, in files that launch by address: the cast would lose the types of their arguments.
+/// Casts of kernels to void*, in files that launch by address: the cast would lose the parameter types.
 class erased_kernels {
  public:
   erased_kernels(const std::string& source, const std::vector<token>& tokens, std::set<std::string>& kernels)
@@ -317,8 +317,8 @@ class erased_kernels {
     }
   }
 
-  /// Where `(void*)kernel<4>` or `reinterpret_cast<void*>(kernel)` starts with its kernel at token i: the token after
-  /// it. Otherwise i. The cast would lose the types of the arguments.
+  /// If `(void*)kernel<4>` or `reinterpret_cast<void*>(kernel)` has its kernel at token i: the token after it.
+  /// Otherwise i. The cast would lose the parameter types.
   std::size_t erased_kernel_end(std::size_t i) const {
     const auto at = [&](std::size_t back) { return back <= i ? text(i - back) : std::string_view(); };
     // void*, const void* or void const*; `last`: what precedes it.
@@ -332,7 +332,7 @@ class erased_kernels {
       return i;
     std::size_t end = name + 1;
     while (end + 1 < tokens_.size() && text(end) == "::" && tokens_[end + 1].kind == 'i') end += 2;
-    // A kernel that a macro declares is recognised by the function that receives it.
+    // A kernel declared by a macro is recognised by the function that receives it.
     const bool given = c_cast && text(i) != "&" && at(last + 1) == "(" &&
                        (at(last + 2) == "cudaLaunchKernel" || at(last + 2) == "cudaLaunchCooperativeKernel");
     if (!given && !kernels_.contains(std::string(text(end - 1)))) return i;
@@ -370,7 +370,7 @@ void align_shared(const std::string& source, const std::vector<token>& tokens, s
   }
 }
 
-/// `__device__ __noinline__ float f()`: CUDA's keyword. No macro can stand for it, since the standard library's headers
+/// `__device__ __noinline__ float f()`: CUDA's keyword. It cannot be a macro, because the standard library's headers
 /// write it in attributes.
 void keep_out_of_line(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
@@ -383,7 +383,7 @@ void keep_out_of_line(const std::string& source, const std::vector<token>& token
   }
 }
 
-/// `#define UNROLL #pragma unroll`: nvcc takes it, other compilers see a stray #. The macro becomes empty.
+/// `#define UNROLL #pragma unroll`: nvcc accepts it, other compilers see a stray #. The macro becomes empty.
 void empty_pragma_macros(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
     return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
@@ -399,7 +399,7 @@ void empty_pragma_macros(const std::string& source, const std::vector<token>& to
   }
 }
 
-/// `#pragma unroll 1` before `for (...; ...; ++k)`: the loop says so to assembly.cpp, where it advances.
+/// `#pragma unroll 1` before `for (...; ...; ++k)`: marks the loop for assembly.cpp where it advances.
 void mark_rolled_loops(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
     return i < tokens.size() ? std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin) : "";
@@ -422,7 +422,8 @@ void mark_rolled_loops(const std::string& source, const std::vector<token>& toke
   }
 }
 
-/// `__constant__ const int x[4]`: read-only already, and a compiler puts no constant and variable into one section.
+/// `__constant__ const int x[4]`: already read-only, and compilers put no constants and variables into the same
+/// section.
 void leave_constants(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
     return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
@@ -438,13 +439,13 @@ void leave_constants(const std::string& source, const std::vector<token>& tokens
     bool constant = false;
     for (std::size_t k = first; k < tokens.size() && declares(k) && !is_one_of(k, {";", "=", "[", "{"}); ++k) {
       if (is_one_of(k, {"const", "constexpr"})) constant = true;
-      if (text(k) == "*") constant = false;  // of what it points to
+      if (text(k) == "*") constant = false;  // of its target
     }
     if (constant) edits.push_back({tokens[i].begin, tokens[i].end - tokens[i].begin, std::string(12, ' ')});
   }
 }
 
-/// `__global__ void __cluster_dims__(2, 1, 1) k() {`: the kernel says so where it begins.
+/// `__global__ void __cluster_dims__(2, 1, 1) k() {`: a call at the kernel's begin sets the dimensions.
 void declare_clusters(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
     return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
@@ -462,7 +463,7 @@ void declare_clusters(const std::string& source, const std::vector<token>& token
       if (body < tokens.size()) depth += (text(body) == "(") - (text(body) == ")");
     }
     if (close >= tokens.size() || body >= tokens.size() || text(body) != "{") continue;  // a declaration
-    if (body + 4 < tokens.size() && text(body + 4) == "cluster_dims") continue;          // lowered before
+    if (body + 4 < tokens.size() && text(body + 4) == "cluster_dims") continue;          // already lowered
     std::string dimensions;
     for (std::size_t k = open; k <= close; ++k) (dimensions += text(k)) += ' ';
     edits.push_back({tokens[body].end, 0, " ::sim::cluster_dims" + dimensions + ";"});
@@ -482,7 +483,7 @@ std::vector<edit> launch_edits(const std::string& source, const std::vector<toke
   mark_rolled_loops(source, tokens, edits);
   leave_constants(source, tokens, edits);
   declare_clusters(source, tokens, edits);
-  // Insertions at a place come before replacements there: `(void*)k<<<...` closes a bracket at the `<<<`.
+  // At the same position, insertions come before replacements: `(void*)k<<<...` closes a bracket at the `<<<`.
   std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) {
     return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);
   });

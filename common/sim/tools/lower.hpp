@@ -10,9 +10,8 @@
 namespace sim {
 
 /// Replaces each launch `K<<<C>>>` by the expansion of SIM_KERNEL(K)(::sim::configure(C)) (sim/launch.h). Everything
-/// keeps its line and, outside of macros and their arguments, its column: #line says where it was. An invalid
-/// launch becomes a refusal.
-/// `kernels`: names of those of its headers; its own are added.
+/// keeps its line and, outside of macros and their arguments, its column, with the help of #line. An invalid launch
+/// becomes a refusal. `kernels`: names of the kernels in its headers; adds its own.
 std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens,
                                std::set<std::string>* kernels = nullptr);
 

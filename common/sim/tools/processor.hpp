@@ -1,5 +1,4 @@
-// The assembly of one kind of processor: x86_64.cpp and arm64.cpp. What the simulated device does with it is in
-// assembly.cpp.
+// The assembly of one kind of processor: x86_64.cpp and arm64.cpp. assembly.cpp uses it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace sim {
 
-/// What one instruction adds to its block's counts; the order is block_info's.
+/// One instruction's contribution to its block's counts; the order is block_info's.
 enum count : std::size_t {
   instructions,
   fadd,
@@ -34,20 +33,20 @@ struct instruction {
   enum { plain, call, jump } is = plain;
   std::string_view target;   ///< of a call or jump
   bool conditional = false;  ///< a jump
-  unsigned executed = 1;     ///< as a GPU has it: 0 for moves between registers, or between them and the stack
+  unsigned executed = 1;     ///< on a GPU: 0 for moves between registers, or between them and the stack
   count operation = unused;  ///< fadd to dfma
   std::string_view routine;  ///< a division or square root, which a GPU computes in several instructions
   bool doubles = false;      ///< a multiply-add whose factor is 2
-  enum { none, addition, other } of_result = none;  ///< what it does with what the last call returned
-  bool wide = false;                                ///< of that: 64 bits
+  enum { none, addition, other } of_result = none;  ///< its use of the last call's result
+  bool wide = false;                                ///< the result has 64 bits
   bool floating_point = false;
-  unsigned accesses = 0;             ///< to memory that is neither the stack nor constants nor coordinates
+  unsigned accesses = 0;             ///< except to the stack, constants and coordinates
   bool goes_on_by_constant = false;  ///< i += 4
-  /// The register whose value it changes, by one name for 16 to 64 bits; on x86-64 also a stack slot.
+  /// The register that it changes, by one name for 16 to 64 bits; on x86-64 also a stack slot.
   std::string writes;
-  std::string goes_on_by;  ///< pointer += step: where the step is; empty for other instructions
-  std::string argument;    ///< what it moves to where a hook expects the address
-  bool restores = false;   ///< may be in a block that only restores registers and returns
+  std::string goes_on_by;  ///< pointer += step: the location of the step; empty for other instructions
+  std::string argument;    ///< moved to the register where a hook expects the address
+  bool restores = false;   ///< allowed in a block that only restores registers and returns
 };
 
 inline bool is_multiply_add(count c) { return c == ffma || c == dfma; }
@@ -64,28 +63,28 @@ class processor {
   /// The thread-local variables that a line names.
   virtual std::vector<std::string_view> thread_locals(std::string_view line) const = 0;
   virtual std::string call_of(const std::string& function) const = 0;
-  /// The line; if it calls, or jumps to, what a pointer holds, by way of sim_call or sim_jump (sim/machine.h).
+  /// The line; calls and jumps through pointers go by sim_call or sim_jump (sim/machine.h).
   virtual std::string with_checked_call(std::string line) const { return line; }
   /// For kernels.
   virtual std::vector<std::string> compiler_options(bool clang) const = 0;
   virtual std::vector<std::string> debugger_options() const = 0;
 
-  /// The bits of the floating-point constants that the text places in memory, by label.
+  /// The bits of the floating-point constants in the text's data, by label.
   std::map<std::string, std::uint64_t, std::less<>> constants;
 
  protected:
-  /// For an instruction that uses what the last call returned, or not, and writes the place: "" for none that is
-  /// followed.
+  /// Follows the last call's result through an instruction that `uses` it, perhaps only `copies` it, and writes
+  /// `written`; "" for places that are not tracked.
   void follow_result(bool uses, bool copies, const std::string& written, instruction& i) {
     if (uses && !copies) i.of_result = is_addition(i.operation) ? instruction::addition : instruction::other;
     copies ? static_cast<void>(result_.insert(written)) : static_cast<void>(result_.erase(written));
   }
-  std::set<std::string, std::less<>> result_;  ///< where what the last call returned is, also on the stack
+  std::set<std::string, std::less<>> result_;  ///< registers and stack slots that hold the last call's result
 };
 
 std::unique_ptr<processor> x86_64();
 std::unique_ptr<processor> arm64();
-/// The one that this program runs on.
+/// The processor that this program runs on.
 std::unique_ptr<processor> this_processor();
 
 // ---- words of assembly
@@ -94,9 +93,9 @@ inline bool starts(std::string_view s, std::string_view with) { return s.substr(
 inline bool is_hook(std::string_view callee) { return starts(callee, "__tsan_") || starts(callee, "__sanitizer_cov_"); }
 std::string_view trim(std::string_view s);
 std::string_view first_word(std::string_view s);
-/// `.LC1(%rip), %xmm1`, `s0, [x1, 4]`: the operands, one by one.
+/// The operands of `.LC1(%rip), %xmm1` or `s0, [x1, 4]`, one by one.
 std::vector<std::string_view> split(std::string_view operands);
-/// The name that begins or, with `backwards`, ends there.
+/// The name that begins there or, with `backwards`, ends there.
 std::string_view name_at(std::string_view s, std::size_t at, bool backwards);
 
 }  // namespace sim

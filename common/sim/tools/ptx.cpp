@@ -12,7 +12,7 @@ namespace {
 
 using namespace inline_ptx;
 
-// ---- what is refused, and what to use instead. The first match decides.
+// ---- refused instructions, and what to use instead. The first match decides.
 
 struct advice {
   string_view what, instead;
@@ -59,7 +59,7 @@ words tokens_of_ptx(const string& text) {
   return tokens;
 }
 
-// Special registers that are functions of sim/ptx.h, by name without %; others are expressions.
+// Special registers that are functions of sim/ptx.h, by name without %; the others are expressions.
 const std::map<string, string, std::less<>>& special_registers() {
   static const auto& all = *[] {
     auto* table = new std::map<string, string, std::less<>>;

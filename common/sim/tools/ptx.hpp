@@ -1,4 +1,4 @@
-// Inline PTX as C++: one call of a function of sim/ptx.h for each instruction.
+// Translates inline PTX to C++: one call of a function of sim/ptx.h per instruction.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ struct asm_operand {
   bool written;     ///< "=r" and "+r"
 };
 
-/// Either `code` or the reason why there is none.
+/// `code`, or the reason why there is none.
 struct translated_ptx {
   std::string code;     ///< statements on one line; operand i is the variable sim_i
   std::string refused;  ///< a sentence that names the instruction; empty if it is translated
 };
-/// `text`: as the assembler gets it, except that operands are still %0, %1 and so on.
+/// `text`: the assembler's input, except that operands are still %0, %1 and so on.
 translated_ptx translate_ptx(const std::string& text, const std::vector<asm_operand>& operands);
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-// One PTX instruction while it is translated, and what the families of instructions share.
+// One PTX instruction during translation, and helpers shared by the families of instructions.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline string in_ptx(string_view name) { return "::sim::ptx::" + string(name); }
 
 struct operand {
   enum kind { value, vector, memory, sink } is = value;
-  string code;            // of a value, or of the address
+  string code;            // of a value or an address
   bool writable = false;  // a register
   bool immediate = false;
   string offset = "0";            // of an address, in bytes
@@ -41,7 +41,7 @@ struct operand {
   std::vector<operand> second;    // p|q: q
 };
 
-/// One instruction, while it is translated: takes its modifiers one by one; any that remain are refused.
+/// One instruction during translation: takes its modifiers one by one; any that remain are refused.
 class instruction {
  public:
   instruction(string opcode, std::vector<operand> operands)
@@ -72,7 +72,7 @@ class instruction {
       if (take(one)) return string(one);
     return otherwise;
   }
-  /// The next modifier that begins so.
+  /// The next modifier with this beginning.
   string take_beginning(string_view begin) {
     for (auto m = modifiers_.begin(); m != modifiers_.end(); ++m)
       if (m->starts_with(begin)) {

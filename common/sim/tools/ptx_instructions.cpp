@@ -1,4 +1,4 @@
-// The families of PTX instructions: which modifiers each knows, and which function of sim/ptx.h it calls.
+// The families of PTX instructions: their modifiers, and the function of sim/ptx.h that each calls.
 #include "ptx_instruction.hpp"
 
 #include <functional>
@@ -148,7 +148,7 @@ string convert(instruction& i) {
   return instruction::call(
       "cvt", {in_ptx(to), in_ptx(from), mode, saturates ? "true" : "false", relu ? "true" : "false"}, arguments);
 }
-/// Shared addresses are offsets, those of global memory are the pointers.
+/// Shared addresses are offsets, global addresses are pointers.
 string convert_address(instruction& i) {
   const string type = i.take_type({"u32", "u64"});
   const bool to = i.take("to");
@@ -183,7 +183,7 @@ string take_space(instruction& i) {
   if (i.take("shared") || i.take("shared::cta")) return "shared";
   return i.take("global") ? "global" : "generic";
 }
-/// Hints have no effect; a cache policy is one more operand.
+/// Hints have no effect; a cache policy is an additional operand.
 void take_hints(instruction& i, std::size_t operands) {
   for (const char* hint : {"ca", "cg", "cs", "lu", "cv", "nc", "wb", "wt", "weak"}) i.take(hint);
   while (!i.take_beginning("L1::").empty()) {
@@ -279,7 +279,7 @@ string bulk_copy(instruction& i, bool reduces) {
     return instruction::call("bulk_commit", {}, {});
   }
   if (i.take("wait_group")) {
-    i.take("read");  // here a copy has been written when it has been read
+    i.take("read");  // here, a copy is written as soon as it is read
     i.done();
     i.needs(1);
     return instruction::call("bulk_wait", {}, {i.source(0)});

@@ -43,7 +43,7 @@ constexpr advice names[] = {
     {"nvrtcCreateProgram", modules},
 };
 
-// By how the name of the header begins.
+// By the beginning of the header's name.
 constexpr advice libraries[] = {{"cudnn", "cuDNN"},
                                 {"cusolverSp", "cuSOLVER for sparse matrices"},
                                 {"cusolverRf", "cuSOLVER for sparse matrices"},
@@ -84,7 +84,7 @@ class search {
     return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
   }
 
-  /// Looks into #include, leaves #define for the loop, skips the others. Returns the last token it has dealt with.
+  /// Checks #include, leaves #define to the loop, skips the others. Returns the last token that it has processed.
   std::size_t directive(std::size_t hash) {
     if (text(hash + 1) == "define") return hash + 1;
     std::size_t last = hash;
@@ -107,7 +107,7 @@ class search {
       if (text(i) == n.what) return refuse(i, n.instead);
     if (is_one_of(text(i), {"texture", "surface"}) && text(i + 1) == "<" && !declares(text(i))) refuse(i, references);
   }
-  /// A mark whose pieces are all in the file: ## joins them, or a backslash at the end of a line.
+  /// A mark with all its pieces in the file: ## joins them, or a backslash at the end of a line.
   void refuse_pasted_marks() {
     std::set<std::string_view> pieces;
     for (std::size_t i = 0; i < tokens_.size(); ++i)

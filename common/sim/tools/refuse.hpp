@@ -1,4 +1,4 @@
-// What the simulated device cannot run: TMA, thread-block clusters, textures, libraries that are not there.
+// Features that the simulated device cannot run: TMA, thread-block clusters, textures, missing libraries.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace sim {
 
-/// Inserts an error that says what to do instead wherever such a feature is used. The error appears only if the
-/// preprocessor keeps that line, so code for other architectures passes.
+/// Inserts an error with an alternative wherever such a feature is used. The error appears only if the preprocessor
+/// keeps that line, so code for other architectures passes.
 std::vector<edit> refusals(const std::string& source, const std::vector<token>& tokens);
 
 }  // namespace sim

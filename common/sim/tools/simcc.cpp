@@ -6,9 +6,8 @@
 // It takes nvcc's options: the applicable ones go to the host compiler, the others have no effect.
 //
 // If nvcc is installed, simcc asks it how many registers the kernels take, for occupancy: for programs, and for objects
-// with
-// --registers. nvcc runs concurrently with the host compiler; if it cannot compile a file, simcc guesses.
-// With --checked-calls, for programs that are graded, calls by a pointer reach only what a program may call
+// with --registers. nvcc runs concurrently with the host compiler; if it cannot compile a file, simcc guesses.
+// With --checked-calls, for graded programs, calls through pointers reach only functions that a program may call
 // (src/guard.hpp).
 //
 // In a .cu file, launches are lowered (lower.hpp), the compiler's sanitizer passes report each access and each basic
@@ -47,21 +46,7 @@ using words = std::vector<std::string>;
   std::exit(code);
 }
 
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) stop("cannot read " + path.string());
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush()) stop("cannot write " + path.string());
-}
-
-/// `output`: where it may write; -1 for where we do.
+/// `output`: where its output goes; -1: to ours.
 pid_t start(const words& command, int output = -1) {
   std::vector<char*> arguments;
   for (const std::string& w : command) arguments.push_back(const_cast<char*>(w.c_str()));
@@ -84,7 +69,7 @@ void run(const words& command) {
   if (status != 0) std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-/// Whether clang's compiler proper knows the option.
+/// Whether clang's actual compiler knows the option.
 bool clang_knows(const std::string& clang, const char* option) {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   const pid_t child = start({clang, "-Xclang", option, "-fsyntax-only", "-x", "c++", "/dev/null"}, nowhere);
@@ -94,7 +79,7 @@ bool clang_knows(const std::string& clang, const char* option) {
   return status == 0;
 }
 
-/// An nvcc process that computes the registers of a file's kernels.
+/// An nvcc process that finds the registers of a file's kernels.
 class register_count {
  public:
   register_count(const fs::path& source, const words& flags) {
@@ -125,7 +110,7 @@ class register_count {
     if (child_ < 0) return "";
     int status = 0;
     waitpid(child_, &status, 0);
-    return status == 0 ? read_file("/proc/self/fd/" + std::to_string(said_)) : "";
+    return status == 0 ? sim::read_file("/proc/self/fd/" + std::to_string(said_)) : "";
   }
 
  private:
@@ -149,16 +134,16 @@ struct request {
   bool device_debug = false, fast_math = false, checked_calls = false;
   std::string dependency_file;
   words flags;       ///< of the host compiler, for every source
-  words host_flags;  ///< ... for sources without kernels: what is counted in a kernel does not depend on -O
+  words host_flags;  ///< ... for sources without kernels: a kernel's counts do not depend on -O
   words link_flags;
-  std::set<std::string> components;  ///< that the command line names
+  std::set<std::string> components;  ///< named on the command line
 };
 
 bool contains(const words& all, const std::string& word) {
   return std::find(all.begin(), all.end(), word) != all.end();
 }
 
-// nvcc's options about the GPU's code: they change nothing here.
+// nvcc's options for GPU code: they have no effect here.
 const words ignored = {"-lineinfo",
                        "--generate-line-info",
                        "-rdc",
@@ -203,14 +188,14 @@ const words ignored_pairs = {
     "-split-compile", "--split-compile",    "-odir",      "--output-directory", "-keep-dir",       "--keep-dir"};
 // Options of the host compiler whose value is the next word.
 const words pairs = {"-I", "-D", "-U", "-include", "-isystem", "-iquote", "-idirafter", "-MT", "-MQ", "-imacros"};
-// nvcc's other names of options with a value; CMake writes `-isystem=DIR`.
+// nvcc's other names for options with a value; CMake writes `-isystem=DIR`.
 const std::pair<const char*, const char*> other_names[] = {
     {"--include-path", "-I"}, {"--system-include", "-isystem"}, {"-isystem", "-isystem"}, {"--pre-include", "-include"},
     {"--define-macro", "-D"}, {"--undefine-macro", "-U"},       {"--library-path", "-L"}, {"--library", "-l"}};
-// Libraries that libsim replaces, and those that programs name without using them.
+// Libraries that libsim replaces, and libraries that programs name without using them.
 const words ours = {"-lcudart",        "-lcudart_static", "-lcuda",    "-lcudadevrt", "-lcurand",
                     "-lcurand_static", "-lnvToolsExt",    "-lculibos", "-lnvidia-ml"};
-// Libraries of their own, libsim_NAME.a: their functions begin with the name.
+// Separate libraries, libsim_NAME.a: their functions begin with the name.
 struct component {
   std::string name, title;
 };
@@ -245,10 +230,10 @@ class command_line {
     return false;
   }
   void read_options(const std::string& path) {
-    const words more = split(read_file(path), " \t\r\n");
+    const words more = split(sim::read_file(path), " \t\r\n");
     words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(at_), more.begin(), more.end());
   }
-  /// The words of a list; quotes keep separators within a word, also from its middle on (`-I"a folder"`).
+  /// The words of a list; quotes keep separators within a word, even if they begin inside it (`-I"a folder"`).
   static words split(const std::string& list, const std::string& separators) {
     words all;
     bool inside = false;
@@ -299,8 +284,7 @@ class command_line {
       made_.device_link = true;
     else if (w == "-v" || w == "--verbose") {
       made_.verbose = true;
-      // Where there is no toolkit, CMake takes its folder, its device library and the default architecture from these
-      // lines.
+      // Without a toolkit, CMake takes its folder, its device library and the default architecture from these lines.
       const std::string top = fs::path(SIM_LIBRARY).parent_path().string();
       std::cerr << "#$ TOP=" << top << "\n#$ NVVMIR_LIBRARY_DIR=" << top
                 << "/nvvm/libdevice\n#$ simcc -arch compute_90\n";
@@ -376,8 +360,8 @@ class command_line {
     const language by_name = extension == ".cu"             ? language::cuda
                              : contains(sources, extension) ? language::host
                                                             : language::link;
-    const language taken_as = forced_.value_or(by_name);            // as nvcc does: -x holds for files of every name
-    if (taken_as == language::link) made_.link_flags.push_back(w);  // in its place among the libraries
+    const language taken_as = forced_.value_or(by_name);            // in nvcc, too, -x applies to every file name
+    if (taken_as == language::link) made_.link_flags.push_back(w);  // in order among the libraries
     made_.inputs.push_back({w, taken_as});
   }
 
@@ -391,7 +375,7 @@ class command_line {
 
 std::string host_compiler() {
   const char* chosen = std::getenv("CXX");
-  // Make sets CXX to simcc itself where a program's Makefile is given it as the compiler.
+  // Make sets CXX to simcc if a program's Makefile gets simcc as its compiler.
   const bool named = chosen && *chosen && std::string(chosen).find("simcc") == std::string::npos;
   return named ? chosen : SIM_CXX;
 }
@@ -423,9 +407,9 @@ void add_dependencies(words& command, const request& r, const fs::path& object) 
   if (!contains(r.flags, "-MT") && !contains(r.flags, "-MQ")) command.insert(command.end(), {"-MT", object.string()});
 }
 
-/// Whether a file includes one of our headers itself.
+/// Whether a file itself includes one of our headers.
 bool includes_ours(const fs::path& file) {
-  std::istringstream text(read_file(file));
+  std::istringstream text(sim::read_file(file));
   for (std::string line; std::getline(text, line);) {
     const std::size_t hash = line.find_first_not_of(" \t"), open = line.find_first_of("<\"");
     if (hash == std::string::npos || open == std::string::npos || line[hash] != '#') continue;
@@ -442,7 +426,7 @@ void compile_host(const request& r, const input& in, const fs::path& object) {
   command.insert(command.end(), {"-x", c ? "c" : "c++", "-O2", "-fPIE", "-fsigned-char", "-isystem", SIM_INCLUDE});
   if (!named_c && contains(r.flags, "-DSIM_BEFORE_CXX17"))
     command.insert(command.end(), {"-include", "sim/before_cxx17.h"});
-  // Our headers are C++. C that converts void* is meant.
+  // Our headers are C++, but the program may be C that converts void*.
   if (named_c && !c) command.insert(command.end(), {"-std=gnu++17", "-fpermissive", "-w", "-Drestrict=__restrict"});
   for (const std::string& flag : r.flags)
     if (!(c && flag.starts_with("-std=c++"))) command.push_back(flag);
@@ -452,7 +436,7 @@ void compile_host(const request& r, const input& in, const fs::path& object) {
   run(command);
 }
 
-/// The object of a CUDA file. Intermediate files are next to the object if they are kept, else in `between`.
+/// The object of a CUDA file. Intermediate files are next to the object if they are kept, otherwise in `between`.
 void compile_cuda(const request& r, const fs::path& file, const fs::path& object, const fs::path& between) {
   const fs::path source = fs::absolute(file).lexically_normal();
   const std::string stem = r.keep ? object.string() : (between / object.filename()).string();
@@ -473,7 +457,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                    // A hook for every access, at its full width, exactly once.
                    "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE",
                    "-ffp-contract=fast", "-fsigned-char",
-                   // A kernel has no errno: loads may pass a function of math.h.
+                   // A kernel has no errno: loads may move across a function of math.h.
                    "-fno-math-errno"};
   const std::unique_ptr<sim::processor> processor = sim::this_processor();
   const bool clang = compiler.find("clang") != std::string::npos;
@@ -483,18 +467,18 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                           "-fsanitize=shift-exponent", "-fsanitize-coverage=trace-pc", "--param",
                           "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1",
                           "-fno-extern-tls-init", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset",
-                          // What a kernel stores to memory that it frees may be wrong, too.
+                          // A kernel's stores to memory that it frees may be wrong, too.
                           "-fno-builtin-malloc", "-fno-builtin-free",
-                          // Lanes that have taken different ways meet again: no copies of what follows a branch, and it
-                          // comes later in memory.
+                          // Lanes that have diverged must meet again: do not duplicate the code after a branch, and
+                          // place it later in memory.
                           "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
                           // A struct passed by value is copied by a statement, which has a hook; an argument has none.
                           "-fno-elide-constructors",
-                          // A store through a null argument stays one, to be seen.
+                          // A store through a null argument remains, so that it is reported.
                           "-fno-delete-null-pointer-checks"})
       compile.emplace_back(f);
   } else {
-    // Profiling's: without it, functions that inline nothing have no address range in -gdwarf-aranges.
+    // For profiling: otherwise functions that inline nothing have no address range in -gdwarf-aranges.
     // And `extern __shared__` in an unnamed namespace is valid CUDA.
     for (const char* f : {"-Wno-undefined-internal", "-gdwarf-aranges", "-fdebug-info-for-profiling", "-mllvm",
                           "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1", "-mllvm",
@@ -502,7 +486,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                           "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize=return",
                           "-fsanitize=shift-exponent", "-fsanitize-coverage=trace-pc,no-prune"})
       compile.emplace_back(f);
-    // All lanes may pass on a variable that one of them has set: clang would conclude that each of them is that one.
+    // All lanes may pass a variable that one of them has set: clang would conclude that each of them is that lane.
     for (const char* option : {"-no-enable-noundef-analysis", "-disable-noundef-analysis"})  // by clang's version
       if (clang_knows(compiler, option)) {
         compile.insert(compile.end(), {"-Xclang", option});
@@ -514,24 +498,24 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   if (r.keep) compile.emplace_back("-save-temps=obj");
   if (lowering.refused) compile.emplace_back("-Wfatal-errors");
   compile.insert(compile.end(), r.flags.begin(), r.flags.end());
-  if (r.device_debug) {  // locals are where the debugger looks for them at each line
+  if (r.device_debug) {  // the debugger finds locals in memory at each line
     compile.insert(compile.end(), {"-O0", "-g"});
     for (const std::string& option : processor->debugger_options()) compile.push_back(option);
   }
-  // nvcc does not warn of casts between vectors and their elements. Ubuntu's g++ would take the C library's checked
+  // nvcc does not warn about casts between vectors and their elements. Ubuntu's g++ would use the C library's checked
   // functions instead of memcpy and others, which have hooks here.
   compile.insert(compile.end(), {"-U_FORTIFY_SOURCE", "-Wno-strict-aliasing", "-S", lowered, "-o", assembly});
   std::optional<register_count> counting;
   if (r.registers || !r.object_only) counting.emplace(source, r.flags);
   run(compile);
-  const std::string compiled = read_file(assembly);
+  const std::string compiled = sim::read_file(assembly);
   for (const char* own : {"sim_blocks", "sim_device_variables", "sim_host_variables", "sim_registers"})
     if (compiled.find(own) != std::string::npos)
       stop(source.string() + ": the simulated device reserves the name " + own + "; choose another");
   std::string edited = sim::edit_assembly(compiled, {r.device_debug, r.fast_math, r.checked_calls}, *processor);
   edited += sim::variable_tables(edited, lowering.known);
   if (counting) edited += sim::register_table(edited, counting->answer());
-  write_file(assembly, edited);
+  sim::write_file(assembly, edited);
   run({compiler, "-c", assembly, "-o", object.string()});
   if (!r.keep) fs::remove(assembly);
   if (r.dependencies) lowering.name_originals(dependency_file(r, object));
@@ -539,7 +523,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
 
 // ---- linking
 
-/// Whether a symbol of an object or of an archive begins with the library's name.
+/// Whether a symbol of an object or archive begins with the library's name.
 bool may_call(const std::string& object, const component& library) {
   for (std::size_t at = 0; (at = object.find(library.name, at)) != std::string::npos; at += library.name.size()) {
     const std::size_t next = at + library.name.size();
@@ -548,11 +532,11 @@ bool may_call(const std::string& object, const component& library) {
   return false;
 }
 
-/// Builds the library if it is not up to date, and returns its file.
+/// Builds the library if it is out of date, and returns its file.
 fs::path built(const component& library) {
   const std::string target = "sim_" + library.name;
   const fs::path file = fs::path(SIM_LIBRARY).parent_path() / ("lib" + target + ".a");
-  if (access(SIM_BUILD, W_OK) != 0) return file;  // a copy that another user has built
+  if (access(SIM_BUILD, W_OK) != 0) return file;  // a copy built by another user
   if (!fs::exists(file)) std::cerr << "simcc: building " << library.title << " for the simulated device, once\n";
   // One build of a folder at a time, as ./course does.
   const int output = memfd_create("build", MFD_CLOEXEC);
@@ -560,7 +544,8 @@ fs::path built(const component& library) {
       start({"flock", SIM_BUILD "/building.lock", SIM_CMAKE, "--build", SIM_BUILD, "--target", target}, output);
   int status = 1;
   if (child >= 0) waitpid(child, &status, 0);
-  if (status != 0) stop("cannot build " + library.title + ":\n" + read_file("/proc/self/fd/" + std::to_string(output)));
+  if (status != 0)
+    stop("cannot build " + library.title + ":\n" + sim::read_file("/proc/self/fd/" + std::to_string(output)));
   close(output);
   return file;
 }
@@ -571,7 +556,7 @@ int main(int argc, char** argv) {
   const request r = command_line(argc, argv).made();
   static const scratch between;  // static: gone at every exit
   if (r.device_link) {           // nothing to do, but CMake wants its object
-    write_file(between.path / "empty.cpp", "");
+    sim::write_file(between.path / "empty.cpp", "");
     run({host_compiler(), "-c", (between.path / "empty.cpp").string(), "-o", r.output.string()});
     return 0;
   }
@@ -580,7 +565,7 @@ int main(int argc, char** argv) {
   int count = 0;
   for (const input& in : r.inputs) {
     if (in.taken_as == language::link) continue;
-    // Two files in different folders may have one name.
+    // Two files in different folders may have the same name.
     fs::path object = between.path / (std::to_string(++count) + "." + in.file.filename().string() + ".o");
     if (r.object_only) object = !r.output.empty() ? r.output : fs::path(in.file.filename()).replace_extension(".o");
     if (in.taken_as == language::cuda)
@@ -593,13 +578,13 @@ int main(int argc, char** argv) {
   link.insert(link.end(), r.link_flags.begin(), r.link_flags.end());
   for (const component& library : components) {
     const auto calls = [&](const std::string& word) {
-      return !word.starts_with("-") && fs::is_regular_file(word) && may_call(read_file(word), library);
+      return !word.starts_with("-") && fs::is_regular_file(word) && may_call(sim::read_file(word), library);
     };
     if (r.components.contains(library.name) || std::any_of(link.begin() + 3, link.end(), calls))
       link.push_back(built(library).string());
   }
   for (const char* library : {SIM_LIBRARY, "-lboost_context", "-lfmt", "-ldw", "-lpthread"}) link.emplace_back(library);
-  if (r.verbose) {  // as nvcc prints it: CMake reads from it what to link programs with
+  if (r.verbose) {  // in nvcc's format: CMake reads from it what to link programs with
     const std::string folder = "\"-L" + fs::path(SIM_LIBRARY).parent_path().string() + "\"";
     std::cerr << "#$ PATH=" << (std::getenv("PATH") ? std::getenv("PATH") : "") << "\n#$ LIBRARIES=  " << folder
               << "\n\n#$ " << host_compiler() << " " << folder;

@@ -28,7 +28,7 @@ class scanner {
     line_is_empty_ = false;
   }
 
-  /// The length of a backslash that joins two lines, including blanks after it; 0 if there is none.
+  /// The length of a backslash that joins two lines, with blanks after it; 0 if there is none.
   std::size_t splice() const {
     if (here() != '\\') return 0;
     std::size_t end = at_ + 1;
@@ -81,7 +81,7 @@ class scanner {
     if (const bool after_operator = !tokens_.empty() && text_.compare(tokens_.back().begin, 8, "operator") == 0;
         after_operator && run == 3)
       return 2;
-    else if (run == 2 && !after_operator)  // Visual Studio writes << <, and nvcc takes it
+    else if (run == 2 && !after_operator)  // Visual Studio writes << <, and nvcc accepts it
       if (const std::size_t third = text_.find_first_not_of(" \t", at_ + 2);
           third != std::string::npos && text_[third] == '<' && text_.find_first_of("<=", third + 1) != third + 1)
         return third + 1 - at_;
@@ -104,7 +104,7 @@ class scanner {
       }
     if (r == at_) return false;
     constexpr std::size_t longest_delimiter = 16;
-    const std::string begins = text_.substr(r, longest_delimiter + 1);  // not to search the whole file each time
+    const std::string begins = text_.substr(r, longest_delimiter + 1);  // avoids searching the whole file each time
     const std::size_t open = begins.find('(');
     if (open == std::string::npos) return false;
     const std::string close = ")" + begins.substr(0, open) + "\"";
@@ -214,7 +214,7 @@ void add_beside(std::vector<edit>& edits, const std::vector<edit>& more) {
 }
 
 std::string apply(const std::string& source, std::vector<edit> edits) {
-  // Insertions at a place come before a replacement there.
+  // At the same position, insertions come before a replacement.
   std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) {
     return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);
   });

@@ -37,7 +37,7 @@ class reader {
         if (scopes_.size() == 1) continue;
         const scope left = scopes_.back();
         scopes_.pop_back();
-        // What follows the braces of a class or of a value belongs to the same statement.
+        // Text after the braces of a class or value belongs to the same statement.
         if (left.what != kind::part) scopes_.back().statement = i + 1;
       } else if (t == ";") {
         statement(scopes_.back().statement, i);
@@ -66,7 +66,7 @@ class reader {
             std::none_of(word.begin(), word.end(), [](char c) { return 'a' <= c && c <= 'z'; }));
   }
 
-  /// Those that stand for a mark.
+  /// Macros that expand to a mark.
   void find_macros() {
     for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
       if (tokens_[i].directive == 0 || text(i) != "#" || text(i + 1) != "define") continue;
@@ -98,7 +98,7 @@ class reader {
     return false;
   }
 
-  /// A = that is neither a default argument nor a lambda's capture.
+  /// A = that belongs to neither a default argument nor a lambda's capture.
   bool has_value(std::size_t begin, std::size_t end) const {
     int depth = 0;
     for (std::size_t i = begin; i < end; ++i) {
@@ -133,7 +133,7 @@ class reader {
     if (has(begin, end, {"class", "struct", "union", "enum"}) && !has_value(begin, end) && end > 0) {
       std::size_t close = end;
       while (close > begin && text(close - 1) != "}") --close;
-      if (close > begin) begin = close, words_of_type = 0;  // what follows the braces
+      if (close > begin) begin = close, words_of_type = 0;  // text after the braces
       if (end - begin == 2) return;                         // struct s;
     }
     const bool marked = has(begin, end, {"__device__", "__managed__", "__constant__"});
@@ -184,7 +184,7 @@ class reader {
   std::vector<std::vector<scope>> conditionals_;
 };
 
-/// `tile` of `_ZN12_GLOBAL__N_14tileE`, and of `_ZZ4mainE4tile`.
+/// Finds `tile` in `_ZN12_GLOBAL__N_14tileE` and in `_ZZ4mainE4tile`.
 string plain_name(const string& symbol) {
   int status = 0;
   // A global variable's symbol is its name: `x` would be read as the mangled name of a type.

@@ -1,5 +1,5 @@
-// Which of a program's variables are the host's, which no kernel of a GPU can reach, and of which each device has its
-// own.
+// Which of a program's variables belong to the host, where no kernel of a GPU can access them, and of which each device
+// has its own copy.
 #pragma once
 
 #include <set>
@@ -14,14 +14,14 @@ namespace sim {
 struct variables {
   std::set<std::string, std::less<>> host;
   std::set<std::string, std::less<>> device;   ///< __device__, __managed__ and __constant__
-  std::set<std::string, std::less<>> managed;  ///< of these: one for all devices
+  std::set<std::string, std::less<>> managed;  ///< the subset with one copy for all devices
 };
 
-/// Adds those that a source declares. Only what surely is the host's counts as such: what a macro may have marked for
-/// the device, or a class declares, is left out.
+/// Adds the variables that a source declares. A variable counts as the host's only if it certainly is: those that a
+/// macro may have marked for the device, or that a class declares, are excluded.
 void add_variables(const std::string& source, const std::vector<token>& tokens, variables& found);
 
-/// The sections that tell the runtime where the variables are which this assembly defines.
+/// The sections that tell the runtime the addresses of the variables that this assembly defines.
 std::string variable_tables(const std::string& assembly, const variables& known);
 
 }  // namespace sim

@@ -10,8 +10,8 @@ namespace {
 
 using std::string_view;
 
-/// Moves between registers, or between them and the stack, which a GPU with its many registers and three operands does
-/// not need; and instructions that manage the stack.
+/// Moves between registers, or between them and the stack, which a GPU avoids with its many registers and three
+/// operands; and instructions that manage the stack.
 bool only_moves(string_view mnemonic, string_view operands) {
   if (starts(mnemonic, "push") || starts(mnemonic, "pop") || starts(mnemonic, "endbr") || mnemonic == "leave" ||
       mnemonic == "cltq" || mnemonic == "cqto" || mnemonic == "cltd" || mnemonic == "nop")
@@ -33,7 +33,7 @@ bool goes_on_by_constant(string_view mnemonic, string_view operands) {
   return source.find(',') == string_view::npos && source.substr(1) == target.substr(1);
 }
 
-/// %rbx, %ebx and %bx are one register; 12(%rsp) is a place of its own.
+/// %rbx, %ebx and %bx are one register; 12(%rsp) is its own location.
 std::string place_of(string_view operand) {
   if (!operand.starts_with("%")) return operand.ends_with("(%rsp)") ? std::string(operand) : "";
   operand.remove_prefix(1);
@@ -120,7 +120,7 @@ class on_x86_64 : public processor {
     return i;
   }
 
-  /// `name@gottpoff(%rip)` and its kind.
+  /// `name@gottpoff(%rip)` and similar.
   std::vector<string_view> thread_locals(string_view line) const override {
     std::vector<string_view> names;
     for (const string_view kind : {"@gottpoff", "@GOTTPOFF", "@tpoff", "@TPOFF"})
@@ -134,7 +134,7 @@ class on_x86_64 : public processor {
 #ifdef __x86_64__
     if (__builtin_cpu_supports("fma")) options.emplace_back("-mfma");
 #endif
-    // Else g++ takes sums of products apart where these processors add faster: from g++ 13 on, by default.
+    // Otherwise g++ splits sums of products if that is faster on the tuned processor: from g++ 13 on, by default.
     if (!clang) options.insert(options.end(), {"--param", "avoid-fma-max-bits=0"});
     return options;
   }
@@ -143,8 +143,8 @@ class on_x86_64 : public processor {
 
   std::string call_of(const std::string& function) const override { return "call\t" + function; }
 
-  /// sim_call takes the pointer in %r11, which holds nothing where a function is called. At a jump it may, since some
-  /// lead to a case of a switch; those through a table in memory need no check.
+  /// sim_call takes the pointer in %r11, which is free at a function call. At a jump it may be in use, because some
+  /// jumps go to a case of a switch; those through a table in memory need no check.
   std::string with_checked_call(std::string line) const override {
     const string_view text = trim(without_comment(line));
     const std::size_t star = text.find('*');
@@ -154,7 +154,7 @@ class on_x86_64 : public processor {
     if (starts(mnemonic, "call")) return "\tmovq\t" + std::string(to) + ", %r11\n\tcall\tsim_call";
     if (!starts(mnemonic, "jmp")) return line;
     if (!to.starts_with("%")) return "\tmovq\t" + std::string(to) + ", %r11\n\tjmp\tsim_call";
-    return "\tleaq\t-128(%rsp), %rsp\n\tpushq\t" + std::string(to) + "\n\tjmp\tsim_jump";  // past the red zone
+    return "\tleaq\t-128(%rsp), %rsp\n\tpushq\t" + std::string(to) + "\n\tjmp\tsim_jump";  // below the red zone
   }
 
  private:
@@ -165,7 +165,7 @@ class on_x86_64 : public processor {
     if (mnemonic == "movq" && parts.back() == "%rdi") i.argument = place_of(parts[0]);
   }
 
-  /// Which registers hold constants, and what the last call returned, also on the stack.
+  /// The registers and stack slots that hold constants or the last call's result.
   void follow_values(string_view mnemonic, const std::vector<string_view>& parts, instruction& i) {
     const auto holds = [&](string_view operand, double value) {
       const auto held = held_.find(operand);
@@ -194,7 +194,7 @@ class on_x86_64 : public processor {
       held_.emplace(std::string(parts[1]), std::string(parts[0]));
   }
 
-  std::map<std::string, std::string, std::less<>> held_;  // register, and the place of the constant in it
+  std::map<std::string, std::string, std::less<>> held_;  // register, and the location of its constant
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp.
 #include <lab/call.hpp>
 #include <lab/device.hpp>
 #include <lab/host_accesses.hpp>
@@ -9,7 +9,7 @@
 #include "blas.hpp"
 #include "question.hpp"
 #undef cublasSgemm
-#define cublasSgemm cublasSgemm_v2  // the library's own, here
+#define cublasSgemm cublasSgemm_v2  // here the library's own function
 #undef cublasSgemmStridedBatched
 
 namespace lab06 {
@@ -19,7 +19,7 @@ void expect(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS: error " + std::to_string(status));
 }
 
-/// One for the whole process: making it takes longer than most products.
+/// One handle for the process: creating it takes longer than most products.
 cublasHandle_t handle() {
   static const cublasHandle_t instance = [] {
     cublasHandle_t made = nullptr;
@@ -38,8 +38,8 @@ void count_call() {
   ++calls_of_cublas;
 }
 
-/// Runs a function of blas.cu, which must make one call of cuBLAS. What it enqueues in the call's stream is recorded
-/// and counted first. Kernels and copies of its own in other streams break the contract of any lab.
+/// Runs a function of blas.cu, which must make one call of cuBLAS. First records and counts what it enqueues in the
+/// call's stream. Its own kernels and copies in other streams would break the contract of any lab.
 template <class Function>
 void with_cublas(const lab::call& c, const Function& function) {
   expect(cublasSetStream(handle(), c.stream));
@@ -95,7 +95,7 @@ namespace {
 
 using lab06::with_cublas;
 
-/// `tune` takes a plain function, so what it measures by is found here.
+/// `tune` takes a plain function, which finds its state here.
 const lab::call* tuned = nullptr;
 
 lab06::question answered(const lab06::question& asked) {
@@ -132,7 +132,8 @@ constexpr lab::entry table[] = {
                              c.parameter(4) != 0, c.parameter(0), c.parameter(1), c.parameter(2));
        });
      }},
-    // Parameters: m, n, k, 8 alpha, 8 beta, where the blocks of A, B and C are, and the elements of C's matrix.
+    // Parameters: m, n, k, 8 alpha, 8 beta, the places of the blocks of A, B and C, and the number of elements of C's
+    // matrix.
     {"blas_block", lab::part::device,
      [](const lab::call& c) {
        const auto block = [&]<class T>(T* whole, std::size_t at) {

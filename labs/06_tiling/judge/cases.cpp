@@ -1,4 +1,4 @@
-// Lab 06's problems: sizes, seeded inputs, what must come out, and how much work that is.
+// Lab 06's problems: sizes, seeded inputs, expected results, and the work that they take.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 #include <lab/figures.hpp>
@@ -28,8 +28,8 @@ struct shape {
 std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Each of the k additions rounds a partial sum, off by at most 2^-24 of it. With entries from [-1, 1) partial sums
-/// grow like sqrt(k) / 3 and errors have random signs; the largest seen of 65,536 sums was 1.2 k 2^-24, and 4 are
-/// allowed. tf32 is off by 2^-12 for a single product already.
+/// grow like sqrt(k) / 3 and errors have random signs. The largest error of 65,536 sums was 1.2 k 2^-24; 4 k 2^-24 is
+/// allowed. tf32 is already off by 2^-12 in a single product.
 double allowed_for(int64_t k) { return 4 * static_cast<double>(k) * 0x1p-24; }
 
 std::string sizes(const shape& s) {
@@ -71,13 +71,13 @@ matrix stored(int64_t rows, int64_t columns, bool is_transposed) {
 }
 matrix transposed(const matrix& x) { return {x.first, x.column_step, x.row_step}; }
 
-/// What a call of cuBLAS computes: C = alpha A B + beta C, for one or more matrices in the same buffers.
+/// A call of cuBLAS: C = alpha A B + beta C, for one or more matrices in the same buffers.
 struct library_product {
   shape s;
   std::vector<matrix> a = {}, b = {}, c = {};
   double alpha = 1, beta = 0;
-  std::vector<int64_t> inputs;  ///< elements of A and of B, or of one buffer for both; and of C, as it is at first
-  int64_t output, columns;      ///< elements, and those of a row
+  std::vector<int64_t> inputs;  ///< elements of A and of B, or of one buffer for both; and of C's initial contents
+  int64_t output, columns;      ///< elements in all, and in a row
 };
 
 /// If C is an input and beta is 0, the elements that the product overwrites are NaN at first.
@@ -130,7 +130,7 @@ test_case product(const shape& s, bool a_is_transposed, bool b_is_transposed) {
                        .columns = s.n});
 }
 
-/// How much of the whole matrix is around a block.
+/// The rest of the whole matrix around a block.
 struct margins {
   int64_t above, left, below, right;
 };
@@ -240,8 +240,8 @@ test_case fits(int shared_bytes, int registers) {
   return result;
 }
 
-/// A GPU and a product, drawn, and a model of how long each configuration takes. Not one GPU: the balance between
-/// arithmetic, shared memory and DRAM is another each time, so the best configuration is, too.
+/// A random GPU and product, and a model of the time of each configuration. Each GPU has a different balance of
+/// arithmetic, shared memory and DRAM, so the best configuration differs, too.
 class landscape {
  public:
   explicit landscape(std::uint64_t seed) : random_(seed) {
@@ -266,12 +266,11 @@ class landscape {
     const double shared = resident * n.threads / 32 * c.bk * (c.tm + c.tn) / 2.0;
     const double global = resident * 4.0 * c.bk * (c.bm + c.bn) / bytes_per_cycle_;
     const double busy = std::max({arithmetic, shared, global}) + std::min(arithmetic, shared) / 4;
-    const double independent =
-        resident * n.threads / 32 * c.tm * c.tn;  // multiply-adds that do not wait for each other
+    const double independent = resident * n.threads / 32 * c.tm * c.tn;  // independent multiply-adds
     const double step = busy / std::pow(std::min(1.0, independent / 512), 0.7) + barrier_ / resident +
                         std::max(0.0, latency_ - busy) / 2;
     const double cycles = waves * (std::ceil(k_ / c.bk) * step + 2 * latency_ + 8 * c.tm * c.tn);
-    std::uint64_t hash = wobble_;  // what no model knows: up to 4 %
+    std::uint64_t hash = wobble_;  // the part that no model knows: up to 4 %
     for (const int size : {c.bm, c.bn, c.bk, c.tm, c.tn})
       hash = lab::derived_seed(hash, "wobble", static_cast<std::uint64_t>(size));
     return cycles * (1 + 0.04 * static_cast<double>(hash >> 11) * 0x1p-53) / 1.5e9;
@@ -287,7 +286,7 @@ class landscape {
   limits of{0, 65536};
 
  private:
-  /// As likely to be in one power of two as in another.
+  /// Equally likely in each power of two.
   double spread(double least, double most) {
     return std::round(least * std::pow(most / least, static_cast<double>(random_() >> 11) * 0x1p-53));
   }
@@ -297,7 +296,7 @@ class landscape {
   std::uint64_t wobble_;
 };
 
-/// Measures for the submission, which has neither the landscapes nor the number of calls in its memory.
+/// Measures for the submission, whose memory holds neither the landscapes nor the number of calls.
 class measurements : public lab::oracle {
  public:
   measurements(std::uint64_t seed, std::int64_t landscapes, std::int64_t most)
@@ -331,8 +330,8 @@ class measurements : public lab::oracle {
     std::memcpy(bytes.data(), &asked, sizeof asked);
   }
 
-  /// How many landscapes were done, by how many percent what was found is slower than the best, on average; and what
-  /// was wrong, as text.
+  /// The number of landscapes done, how many percent slower than the best the results are, on average, and the errors,
+  /// as text.
   buffer account() const override {
     std::vector<double> all{static_cast<double>(done_), loss_};
     for (const char letter : wrong_) all.push_back(letter);
@@ -379,9 +378,9 @@ std::vector<double> listing() { return {16, 8, 16, 4, 2, 2, 100.0 * 16 / 29}; }
 
 std::vector<test_case> cases() {
   std::vector<test_case> all;
-  // 1, primes, one below and one above the tiles' widths, vectors, depths that no tile divides; all sides
-  // but one divided, and no more than one step along k; 4 above 8 of the widest tiles, where a grid counted with a tile
-  // one wider lacks a block; and one deeper than twice the counted one, of which no tile divides a side.
+  // 1, primes, one below and one above the tiles' widths, vectors, depths that no tile divides; all sides but one
+  // divided, and at most one step along k; 4 above 8 of the widest tiles, where a grid counted with a tile one wider
+  // lacks a block; and one deeper than twice the counted one, with no side that a tile divides.
   const shape shapes[] = {{1, 1, 1},      {1, 37, 5},     {37, 1, 3},     {5, 7, 1},       {31, 33, 32},
                           {33, 31, 9},    {64, 64, 64},   {65, 63, 17},   {129, 127, 31},  {128, 128, 8},
                           {128, 4, 12},   {20, 260, 36},  {257, 131, 20}, {256, 256, 256}, {128, 256, 4},
@@ -389,7 +388,7 @@ std::vector<test_case> cases() {
                           {1028, 4, 8},   {66, 70, 606}};
   for (const char* entry : entries)
     for (const shape& s : shapes) all.push_back(multiply(entry, s));
-  for (const shape& s : {shape{66'000, 3, 2}, {3, 66'000, 2}})  // more rows, and columns, than a grid has in y
+  for (const shape& s : {shape{66'000, 3, 2}, {3, 66'000, 2}})  // more rows and columns than a grid has in y
     all.push_back(multiply("sgemm_coalesced", s));
   all.push_back(multiply("gemm", {97, 130, 1000}));                             // several strips along k
   for (const shape& s : {shape{7, 5, 30'000}, {7, 30'000, 5}, {30'000, 7, 5}})  // one side beyond any fixed buffer
@@ -414,15 +413,15 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes that no one could have prepared for.
+/// Sizes for which nobody could have prepared.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;
   const shape some{size(2, 200), size(2, 200), size(2, 80)}, wide{size(2, 99), size(2, 99), size(2, 50)};
-  // More than any case above has.
+  // Larger than any case above.
   const shape tall{size(1029, 1400), size(1, 9), size(1, 9)}, broad{tall.n, tall.m, tall.k},
       deep{tall.n, tall.k, size(607, 1200)};
-  // Whole tiles, where counters are counted.
+  // Whole tiles, where counters are read.
   const shape whole{128 * size(1, 2), 256, 64 * size(5, 7)};
   for (const std::string entry : entries) {
     for (const shape& s : {some, tall, broad, deep}) all.push_back(multiply(entry, s));

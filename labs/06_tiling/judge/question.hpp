@@ -1,4 +1,5 @@
-// What calls.cpp asks the judge about tune: the next landscape's limits, a measurement, or how good a result is.
+// The questions about tune that calls.cpp asks the judge: the next landscape's limits, a measurement, or how good a
+// result is.
 #pragma once
 
 #include "tune.hpp"
@@ -9,7 +10,7 @@ struct question {
   enum kind : int { next, time, found } what = next;
   configuration tried{};
   limits of{};         ///< the answer to `next`
-  double seconds = 0;  ///< the answer to `time`; to `found`, by how many percent results were too slow so far
+  double seconds = 0;  ///< the answer to `time`; for `found`, how many percent too slow the results were so far
 };
 
 }  // namespace lab06

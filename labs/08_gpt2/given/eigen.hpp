@@ -1,9 +1,8 @@
-// Eigen as block.cpp has it, without assembly, which cannot be checked:
-//  - It has a name of its own, because other parts of the program compile it for other vectors.
-//  - Its products of matrices, and of a matrix and a vector, are calls of sgemm_ and sgemv_, which the course has
-//  compiled
-//    once from Eigen's own (common/gpt2/blas.cpp). That also saves you seconds.
-//  - It takes clang for g++ 12, for which it writes no instructions itself.
+// Eigen for block.cpp, without assembly, which cannot be checked:
+//  - It has its own name, because other parts of the program compile Eigen for other vectors.
+//  - Its products of matrices, and of a matrix and a vector, call sgemm_ and sgemv_. The course compiles these once
+//    (common/gpt2/blas.cpp), which also saves you seconds.
+//  - It treats clang as g++ 12, for which it uses no assembly.
 #pragma once
 
 #define Eigen EigenOfTheBlock

@@ -1,5 +1,5 @@
 // Given, not handed in: LayerNorm and the attention's softmax as in LLM-Eigen, one kernel per expression. Each kernel
-// reads back what the previous one wrote; one thread computes a sum over a row.
+// reads back what the previous one wrote; one thread computes the sum over a row.
 #include "forward.hpp"
 
 namespace lab08 {

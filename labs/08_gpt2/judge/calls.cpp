@@ -1,4 +1,4 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp.
 #include <cupti.h>
 
 #include <lab/call.hpp>
@@ -18,8 +18,8 @@ namespace {
 
 using namespace lab08;
 
-/// Input 0 is a table of arguments, `width` doubles a row, as many rows as parameter 0 says; `f` writes `results`
-/// doubles for each row to output 0.
+/// Input 0 is a table of arguments with `width` doubles per row and parameter 0 rows; for each row, `f` writes
+/// `results` doubles to output 0.
 template <int width, int results, class F>
 void rows(const lab::call& c, F f) {
   for (int i = 0; i < c.parameter(0); ++i) f(c.output<double>(0) + i * results, c.input<double>(0) + i * width);
@@ -27,12 +27,12 @@ void rows(const lab::call& c, F f) {
 
 shape shape_at(const double* in) { return {in[0], in[1], in[2], in[3], in[4], in[5]}; }
 
-/// What an operation throws: an exception of no other kind, so that only a handler of all exceptions catches it.
+/// The exception that operations throw: it has no base class, so only a handler of all exceptions catches it.
 struct failed {
   int step;
 };
 
-/// Writes down what happens: how many events, whether the exception came out, then the events (cases.cpp reads them).
+/// Records the number of events, whether the exception propagated, then the events (cases.cpp reads them).
 class recorder final : public operations {
  public:
   recorder(double* to, int room, int fail_at) : to_(to), room_(room), fail_at_(fail_at) {}
@@ -70,7 +70,7 @@ class recorder final : public operations {
     } catch (const failed& what) {
       thrown = what.step == fail_at_;
     } catch (...) {
-      if (fail_at_ < 0) throw;  // the submission's own
+      if (fail_at_ < 0) throw;  // thrown by the submission itself
     }
     to_[0] = count_;
     to_[1] = thrown;
@@ -99,12 +99,12 @@ using kernel_record = CUpti_ActivityKernel10;
 using kernel_record = CUpti_ActivityKernel9;
 #endif
 
-/// "range 7": what has this number. CUPTI's names stay.
+/// "range 7": a numbered name. CUPTI's own names stay.
 const char* name_of(const char* what, std::int64_t number) {
   static std::map<std::pair<std::string, std::int64_t>, std::string> all;
   return all.try_emplace({what, number}, what + (" " + std::to_string(number))).first->second.c_str();
 }
-/// The number in such a name; -1 for none, -2 for another name.
+/// The number in such a name; -1 for no name, -2 for any other.
 double number_in(const std::string& name, const std::string& what) {
   if (name.empty()) return -1;
   const std::string digits = name.starts_with(what + " ") ? name.substr(what.size() + 1) : "";
@@ -113,8 +113,8 @@ double number_in(const std::string& name, const std::string& what) {
              : -2;
 }
 
-/// A row of input 0: the kind of record, its times, correlation ID, stream, thread, the number in its name, and its
-/// own.
+/// A row of input 0: the record's kind, times, correlation ID, stream, thread, the number in its name, and its own
+/// number.
 struct drawn_record {
   std::int64_t kind, start, end, correlation, stream, thread, name, id;
 };
@@ -153,7 +153,8 @@ void deliver(const drawn_record& d) {
   add(m);
 }
 
-/// Parameters: records, and room in the output. Input 1: the moment to count from, and how many records a buffer gets.
+/// Parameters: number of records, and room in the output. Input 1: the start of time, and the number of records per
+/// buffer.
 timeline traced(const lab::call& c) {
   if (sim_limit_buffers) sim_limit_buffers(static_cast<std::size_t>(c.input<std::int64_t>(1)[1]));
   return trace([&] {
@@ -229,8 +230,8 @@ void write_counters(const lab::call& c) {
   }
 }
 
-/// A timeline of the judge's own. Inputs: of each kernel its name, block, stream, begin, end and launch; idle time,
-/// longest gap and blocks, of each its name, launches and busy time. Parameters: kernels, room for blocks.
+/// A timeline made by the judge. Inputs: for each kernel its name, block, stream, begin, end and launch; idle time,
+/// longest gap, and for each block its name, launches and busy time. Parameters: kernels, room for blocks.
 timeline given_timeline(const lab::call& c) {
   const auto block = [](std::int64_t number) { return number < 0 ? "" : std::string(name_of("range", number)); };
   const auto u64 = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
@@ -254,7 +255,7 @@ void ask(const lab::call& c) {
   *c.output<double>(0) = number_of(question(given_timeline(c)));
 }
 
-/// A whole forward pass on the device, with the student's two blocks in it: both, or one alone (cases.cpp).
+/// A whole forward pass on the device with the student's two blocks: both, or one alone (cases.cpp).
 void gpt2_forward(const lab::call& c) {
   gpt2::checkpoint model{{.context = c.parameter(0),
                           .vocabulary = c.parameter(1),
@@ -346,8 +347,7 @@ constexpr lab::entry table[] = {
            *out = seconds_without_waits(in, static_cast<int>(in[5]), in[4]);
          });
      }},
-    // Given, for your predictions: 1 where bytes decide and 0 where FLOPs do, for attention, MLP and logits, cold and
-    // warm.
+    // Code given for your predictions: 1 if bytes decide, 0 if FLOPs do, for attention, MLP and logits, cold and warm.
     {"study", lab::part::host,
      [](const lab::call& c) {
        const double *in = c.input<double>(0), flops = in[0], dram = in[1], l2 = in[2];
@@ -358,9 +358,9 @@ constexpr lab::entry table[] = {
          *out++ = std::max(w.weight_bytes / dram, w.total().bytes / l2) > w.flops / flops;
        }
      }},
-    // Given, for your predictions: of each kind of kernel of the unfused pass, a launch's modelled microseconds on an
-    // H200 (longest in its kind), as ./course profile gpt2 --backend sim showed them for the tiny model on 2026-11-23.
-    // The test gpt2.unfused.sim looks whether softmax's are still the longest, by half.
+    // Given for your predictions: for each kind of kernel of the unfused pass, the modelled microseconds of its longest
+    // launch on an H200, as ./course profile gpt2 --backend sim showed them for the tiny model on 2026-11-23. The test
+    // gpt2.unfused.sim checks that softmax's are still the longest, by half.
     {"profile", lab::part::host,
      [](const lab::call& c) {
        const double longest[] = {9.31, 16.20, 2.4, 2.52, 2.55, 2.53};

@@ -1,4 +1,4 @@
-// Lab 08's problems: sizes, seeded inputs, what must come out, and how much work that is.
+// Lab 08's problems: sizes, seeded inputs, expected results, and the work that they take.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 #include <lab/formula.hpp>
@@ -51,7 +51,7 @@ constexpr const char* operation_names[] = {"embed",
                                            "add_mlp",
                                            "normalize_last",
                                            "multiply_by_embedding"};
-/// Of each operation: an index of gpt2::all_blocks.
+/// For each operation: an index of gpt2::all_blocks.
 constexpr int block_of[] = {0, 1, 2, 2, 2, 2, 2, 3, 4, 5, 5, 5, 6, 7, 8};
 constexpr int layer_range = 9, leave_event = 99, enter_event = 100, step_event = 1000;
 
@@ -61,7 +61,7 @@ std::string range_name(int which) {
                                : "of another name";
 }
 
-/// What a pass of so many layers does, in order: (operation, layer).
+/// The operations of a pass with this many layers, in order: (operation, layer).
 std::vector<std::pair<int, int>> operations_of(int layers) {
   std::vector<std::pair<int, int>> all{{0, 0}};
   for (int l = 0; l < layers; ++l)
@@ -77,7 +77,7 @@ std::string nested(const std::vector<int>& ranges) {
   return text + "'";
 }
 
-/// "" where the events are those of a pass whose operation `fail_at` throws (-1: none does).
+/// "" if the events are right for a pass whose operation `fail_at` throws (-1: none).
 std::string check_events(std::span<const double> out, int layers, int fail_at) {
   const auto want = operations_of(layers);
   const std::size_t expected = fail_at < 0 ? want.size() : at(fail_at) + 1;
@@ -86,7 +86,7 @@ std::string check_events(std::span<const double> out, int layers, int fail_at) {
   std::map<int, int> begun;
   std::size_t done = 0;
   for (std::size_t i = 2; i < 2 + static_cast<std::size_t>(out[0]); ++i) {
-    // A layer may be any number, and so may what the submission's process writes here.
+    // A layer may be any number: the submission's process writes it.
     constexpr double most_event = step_event + 1e8;
     const int event = out[i] >= leave_event && out[i] < most_event ? static_cast<int>(out[i]) : 0;
     if (event == 0 || (event >= step_event && (event - step_event) % 100 >= std::ssize(operation_names)))
@@ -117,7 +117,7 @@ std::string check_events(std::span<const double> out, int layers, int fail_at) {
            " never runs";
   if (!open.empty()) return nested(open) + " never ends" + (fail_at < 0 ? "" : " if an operation throws");
   if (out[1] != (fail_at < 0 ? 0 : 1)) return "forward() must let an operation's exception through to its caller";
-  // One range a block: as many as there are first operations.
+  // One range per block: as many as there are first operations.
   std::map<int, int> right;
   for (std::size_t i = 0; i < expected; ++i) {
     const auto [operation, layer] = want[i];
@@ -217,7 +217,7 @@ void add_analysis(std::vector<test_case>& all) {
   const doubles longer = all_blocks({4, 1024, 768, 12, 12, 50304}, 2);
   study.insert(study.end(), longer.begin(), longer.end());
   all.push_back(rows_case(block_work(), "study", fixed(study)));
-  // Whose counts no float holds.
+  // Its counts exceed every float.
   all.push_back(rows_case(block_work(), "large", fixed(all_blocks({7, 9973, 1957, 13, 19, 50257}, 4))));
   all.push_back(rows_case(block_work(), "drawn", [](std::uint64_t seed) {
     lab::random_sizes size(seed);
@@ -258,7 +258,7 @@ void add_analysis(std::vector<test_case>& all) {
         for (int i = 0; i < static_cast<int>(in[8]); ++i) used += in[i] * in[4 + i], time += in[i];
         return doubles{used / time};
       }};
-  // Two matrix products, GELU, bias: each near the peak for itself, and never all of them above it together.
+  // Two matrix products, GELU, bias: each alone is near the peak, and together they never exceed it.
   all.push_back(rows_case(percent, "study", fixed({20e-6, 4e-6, 20e-6, 2e-6, 45, 30, 41.8, 10, 4})));
   all.push_back(
       rows_case(percent, "drawn",
@@ -274,7 +274,7 @@ void add_analysis(std::vector<test_case>& all) {
   all.push_back(rows_case(waits, "drawn", drawn(9, {{1, 99}, {1, 99}, {1, 99}, {1, 99}, {1, 60}, {1, 4}})));
 }
 
-/// What the predictions ask; the answers are given code's.
+/// The predictions' questions; given code computes the answers.
 test_case study() {
   test_case result;
   result.id = "study/a100_tf32";
@@ -286,7 +286,7 @@ test_case study() {
   return result;
 }
 
-/// The kind of kernel, from 1, whose launch takes longest in a modelled profile; see calls.cpp.
+/// The kind of kernel, counted from 1, whose launch takes longest in a modelled profile; see calls.cpp.
 test_case profiled() {
   test_case result = study();
   result.id = "profile/unfused";
@@ -298,7 +298,7 @@ test_case profiled() {
 
 // ---- traces --------------------------------------------------------------------------------------------------------
 
-/// Whole numbers, so many at most. Faster than lab::random_sizes, for a choice in each of many rows.
+/// Random whole numbers up to a limit. Faster than lab::random_sizes, for a choice in each of many rows.
 class many_choices {
  public:
   many_choices(int64_t count, std::uint64_t seed) : random_(lab::random_floats(at(count), seed)) {}
@@ -312,32 +312,32 @@ class many_choices {
   std::size_t next_ = 0;
 };
 
-/// CUPTI's numbers of the kinds of its records, and of what a marker says.
+/// CUPTI's numbers for the kinds of its records, and for a marker's flags.
 constexpr int64_t no_record = 0, copy_record = 1, fill_record = 2, driver_call = 4, runtime_call = 5,
                   kernel_record = 10, marker_record = 12, mark = 1, range_begins = 2, range_ends = 4;
 
-/// As calls.cpp reads them. Of a marker `stream` is what it says.
+/// As calls.cpp reads them. A marker's `stream` is its flag.
 struct drawn_record {
   int64_t kind = no_record, start = 0, end = 0, correlation = 0, stream = 0, thread = 0, name = 0, id = 0;
 };
-constexpr int64_t most_records_a_kernel = 8, deepest = 4;
+constexpr int64_t most_records_a_kernel = 8, deepest = 20;
 
-/// What a pass leaves: on each thread ranges, and in them calls, of which some launch kernels, which run later, in
-/// order in each stream.
+/// A random pass: each thread has ranges, and calls in them. Some calls launch kernels, which run later, in order
+/// within each stream.
 std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int64_t threads, std::uint64_t seed) {
   many_choices draw(60 * (kernels + 10), seed);
   const auto one_in = [&](int64_t n) { return draw(1, n) == 1; };
   std::vector<drawn_record> all;
-  // Nanoseconds since 1970, which no double holds.
+  // Nanoseconds since 1970, which exceed a double's precision.
   const int64_t begin = 1'764'000'000'000'000'000 + draw(0, 8'000'000) * 1'000'000'007;
   struct host_thread {
     int64_t id, now;
-    std::vector<int64_t> open;  // markers
+    std::vector<int64_t> open;  // open markers
   };
   std::vector<host_thread> hosts;
-  for (int64_t t = 0; t < threads; ++t) hosts.push_back({4000 + 17 * t, begin + draw(0, 5000), {}});
+  for (int64_t t = 0; t < threads; ++t) hosts.push_back({70'000 + 17 * t, begin + draw(0, 5000), {}});
   std::vector<int64_t> busy_until(at(streams), begin);
-  int64_t correlation = draw(1, 1000), markers = draw(1, 1000);
+  int64_t correlation = draw(1, 1 << 30), markers = draw(1, 1 << 30);
   const auto later = [&](host_thread& on) { return on.now += draw(50, 900); };
   const auto end_range = [&](host_thread& on) {
     const int64_t now = later(on);
@@ -358,7 +358,7 @@ std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int64_t th
   };
   for (int64_t k = 0; k < kernels; ++k) {
     host_thread& on = hosts[at(draw(0, threads - 1))];
-    if (one_in(16)) on.now += draw(50'000, 200'000);  // until the device has nothing to do
+    if (one_in(16)) on.now += draw(50'000, 200'000);  // until the device has no work left
     if (one_in(2) && !on.open.empty()) end_range(on);
     if (one_in(2) && std::ssize(on.open) < deepest) {
       const int64_t now = later(on);
@@ -375,7 +375,11 @@ std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int64_t th
   }
   for (host_thread& on : hosts)
     while (!on.open.empty()) end_range(on);
-  // CUPTI promises no order.
+  // A long pass is slow, too: 32 bits do not hold its times, nor does a float.
+  const int64_t slower = kernels > 1000 ? draw(20'000, 30'000) : 1;
+  for (drawn_record& r : all)
+    for (int64_t* const time : {&r.start, &r.end}) *time = begin + slower * (*time - begin);
+  // CUPTI guarantees no order.
   for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[at(draw(0, static_cast<int64_t>(i) - 1))]);
   all.resize(at(most_records_a_kernel * kernels + deepest * threads));
   return all;
@@ -389,7 +393,8 @@ bool starts_earlier(const true_kernel& a, const true_kernel& b) {
   return std::pair(a.begin, a.stream) < std::pair(b.begin, b.stream);
 }
 
-/// The kernels of a pass, each with its block: the range of its call's thread that holds the call and began last.
+/// The kernels of a pass, each with its block: of the ranges that contain its call, on the call's thread, the one that
+/// began last.
 std::vector<true_kernel> true_kernels(std::span<const int64_t> numbers, int64_t from) {
   const auto* const first = reinterpret_cast<const drawn_record*>(numbers.data());
   const std::span records(first, numbers.size() * sizeof(int64_t) / sizeof(drawn_record));
@@ -417,7 +422,7 @@ std::vector<true_kernel> true_kernels(std::span<const int64_t> numbers, int64_t 
 std::string block_text(int64_t number) {
   return number == -1 ? "no range (\"\")" : number < -1 ? "an unknown range" : "'range " + std::to_string(number) + "'";
 }
-/// What the submission's process wrote, which may be anything.
+/// The output of the submission's process, which may be anything.
 int64_t whole(double value) { return std::abs(value) < 1e15 ? static_cast<int64_t>(value) : -9; }
 
 std::string check_kernels(std::span<const int64_t> records, int64_t from, std::span<const double> out) {
@@ -494,7 +499,7 @@ std::string check_sums(std::span<const int64_t> records, int64_t from, std::span
   return {};
 }
 
-/// `sums`: of trace_sums.
+/// `sums`: for trace_sums.
 test_case trace(bool sums, int64_t kernels, int64_t streams, int64_t threads) {
   test_case result;
   result.entry = sums ? "trace_sums" : "trace";
@@ -586,13 +591,13 @@ test_case counted(int64_t blocks, int64_t metrics) {
 
 // ---- questions to a timeline ----------------------------------------------------------------------------------------
 
-/// The right answers; in the first two, one for each block that may be named.
+/// The right answers; for the first two, every block that may be named.
 struct right_answers {
   std::vector<int64_t> to_speed_up, to_fuse;
   int64_t waiting_for_host = 0, overlapping = 0, most_waiting = 0;
 };
 
-/// Between two moments at which a kernel is launched, begins or ends nothing changes.
+/// Nothing changes between two moments at which kernels are launched, begin or end.
 right_answers answers_to(const std::vector<true_kernel>& kernels) {
   std::map<int64_t, std::vector<std::pair<const true_kernel*, int>>> moments;  // 0: launched, 1: begins, 2: ends
   for (const true_kernel& k : kernels) {
@@ -601,7 +606,7 @@ right_answers answers_to(const std::vector<true_kernel>& kernels) {
     moments[k.end].emplace_back(&k, 2);
   }
   right_answers right;
-  std::map<int64_t, int> in_block, in_stream;  // kernels that run
+  std::map<int64_t, int> in_block, in_stream;  // running kernels
   std::map<int64_t, int64_t> alone, mean;
   int64_t last = 0, waiting = 0, running = 0;
   bool begun = false;
@@ -622,7 +627,7 @@ right_answers answers_to(const std::vector<true_kernel>& kernels) {
     right.most_waiting = std::max(right.most_waiting, waiting);
     last = now;
   }
-  std::map<int64_t, std::pair<int64_t, int64_t>> times;  // of all kernels of a block: their sum and their number
+  std::map<int64_t, std::pair<int64_t, int64_t>> times;  // sum and number, over all kernels of a block
   for (const true_kernel& k : kernels) times[k.block].first += k.end - k.begin, ++times[k.block].second;
   int64_t longest = -1;
   const auto* shortest = &times.begin()->second;
@@ -692,7 +697,7 @@ constexpr question all_questions[] = {question::block_to_speed_up, question::blo
 
 // ---- blocks --------------------------------------------------------------------------------------------------------
 
-/// Random in [-spread, spread) around one center a row, up to `far`.
+/// Random in [-spread, spread) around one center per row, up to `far`.
 floats rows_around(int64_t rows, int64_t columns, float spread, float far, std::uint64_t seed) {
   floats x = lab::random_floats(at(rows * columns), seed);
   const floats centers = lab::random_floats(at(rows), seed + 1);
@@ -700,11 +705,12 @@ floats rows_around(int64_t rows, int64_t columns, float spread, float far, std::
   return x;
 }
 
-/// Rows for a LayerNorm, around up to `far`. `flat`: those whose variance is about epsilon, and one whose is 0.
+/// Rows for a LayerNorm, around centers up to `far`. `flat`: rows whose variance is about epsilon, and one whose
+/// variance is 0.
 floats rows_to_normalize(int64_t rows, int64_t channels, bool flat, float far, std::uint64_t seed) {
   floats x = rows_around(rows, channels, flat ? 5e-3f : 3.0f, flat || channels < 16 ? 0.0f : far, seed);
   if (flat) std::fill_n(x.begin(), channels, 0.25f);
-  // In about every second row one element, the first or any, is far from all others.
+  // In about every second row, one element, the first or any, is far from all others.
   many_choices draw(3 * rows, seed + 4);
   for (int64_t row = 0; !flat && channels >= 16 && row < rows; ++row)
     if (const int64_t kind = draw(0, 3); kind < 2)
@@ -749,8 +755,8 @@ test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels, b
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const floats want = normalized(before[0].as<float>(), before[1].as<float>(), before[2].as<float>());
-    // One thread that adds up 4096 values near 100 is off by 1e-4 in their mean, which is divided by a deviation of 1.7
-    // and multiplied by weights of up to 2.5. For the deviation to be that it takes 16 numbers.
+    // A single thread that adds up 4096 values near 100 is off by 1e-4 in their mean. Divided by a deviation of 1.7 and
+    // multiplied by weights of up to 2.5, that needs at least 16 numbers.
     return lab::mismatch(outputs[0].as<float>(), want, {5e-4, 1e-5}, at(channels));
   };
   result.work.bytes = 8.0 * static_cast<double>(rows * channels);
@@ -803,13 +809,13 @@ test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, in
       const int64_t seen = row % tokens + 1, kind = draw(0, 2);
       const auto at_row = [&](int64_t column) -> float& { return scores[at(row * tokens + column)]; };
       if (kind == 1) {
-        // Two scores are so far above the others that nothing but the true maximum keeps exp() finite, and one of them
-        // is a little higher: capping exp() does not do instead.
+        // Two scores are so far above the others that only subtracting the true maximum keeps exp() finite, and one of
+        // them is slightly higher: capping exp() does not help.
         const int64_t far = draw(0, seen - 1), apart = draw(1, std::max<int64_t>(seen - 1, 1));
         const float highest = at_row(far) += static_cast<float>(draw(3000, 6000));
         if (seen > 1) at_row((far + apart) % seen) = highest - static_cast<float>(draw(4, 40)) / 8;
       } else if (kind == 2) {
-        // All are far below any number that a maximum might begin with; and equal, so that scaling them first is exact.
+        // All are far below any plausible start value of a maximum; and equal, so that scaling them first is exact.
         const float far = std::ldexp(static_cast<float>(draw(5, 7)), static_cast<int>(draw(16, 24)));
         for (int64_t i = 0; i < tokens; ++i) at_row(i) = -far;
       }
@@ -831,7 +837,7 @@ test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, in
         want[row + c] = static_cast<float>(std::exp(scale * (static_cast<double>(in[row + c]) - largest)) / sum);
     };
     lab::for_each_index(at(matrices * tokens), exponentiate, at(tokens));
-    // Arguments of the exponential near 130 are off by 8e-6 of 1 twice, and so are its values by that part.
+    // Arguments of the exponential near 130 are off by 8e-6, twice, and its values by the same fraction.
     return lab::mismatch(outputs[0].as<float>(), want, {1e-7, 1e-4}, at(tokens));
   };
   const double seen = static_cast<double>(matrices * tokens) * static_cast<double>(tokens + 1) / 2;
@@ -846,7 +852,7 @@ test_case residual_norm(int64_t rows, int64_t channels, bool flat = false) {
   test_case result = layer_norm("residual_norm", rows, channels, flat);
   const int64_t n = rows * channels;
   result.where = lab::part::host;
-  result.parameters = {n, channels};  // the first is the triad's, which takes the first three inputs
+  result.parameters = {n, channels};  // the first is also the triad's, which takes the first three inputs
   result.outputs = {{dtype::f32, n}, {dtype::f32, n}};
   result.inputs = [=](std::uint64_t seed) {
     floats y = lab::random_floats(at(n), seed + 5);
@@ -866,7 +872,7 @@ test_case residual_norm(int64_t rows, int64_t channels, bool flat = false) {
     const std::string why = lab::mismatch(outputs[1].as<float>(), want, {1e-3, 1e-5}, at(channels));
     return why.empty() ? "" : "normalized: " + why;
   };
-  result.work.bytes = 12.0 * static_cast<double>(n);  // the triad's; the call stores the sums, too
+  result.work.bytes = 12.0 * static_cast<double>(n);  // the triad's traffic; the call stores the sums, too
   return result;
 }
 
@@ -896,30 +902,30 @@ test_case attention_heads(int64_t tokens, int64_t channels, int64_t heads) {
   result.id = "attention_heads/" + sizes({tokens, channels, heads});
   result.entry = "attention_heads";
   result.where = lab::part::host;
-  result.parameters = {tokens, channels, tokens, heads};  // the first three are those of Eigen's product
+  result.parameters = {tokens, channels, tokens, heads};  // the first three are also those of Eigen's product
   result.outputs = {{dtype::f32, tokens * channels}};
   result.inputs = [=](std::uint64_t seed) {
     floats qkv = lab::random_floats(at(3 * tokens * channels), seed);
     many_choices draw(tokens, seed + 1);
     for (int64_t t = 0; t < tokens; ++t) {
-      const bool far = draw(0, 2) == 0;  // so far apart that nothing but the true maximum keeps exp() finite
+      const bool far = draw(0, 2) == 0;  // so far apart that only subtracting the true maximum keeps exp() finite
       for (int64_t c = 0; c < 2 * channels; ++c) qkv[at(3 * t * channels + c)] *= far && c < channels ? 100.0f : 2.0f;
     }
-    // Only Eigen's product takes the second.
+    // Only Eigen's product takes the second input.
     return std::vector{buffer::of(qkv), buffer::of(lab::random_floats(at(tokens * channels), seed + 2))};
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto qkv = before[0].as<float>(), got = outputs[0].as<float>();
-    // Of a large one some rows, drawn after the answer is known.
+    // In large cases, some rows, chosen after the answer is known.
     constexpr int64_t most = 1 << 25, some = 48;
     const bool all = tokens * tokens * channels <= most;
     lab::random_sizes draw(lab::secret_seed());
     for (int64_t i = 0; i < (all ? tokens : some); ++i) {
       const std::size_t t = at(all ? i : draw(0, tokens - 1));
       const auto row = got.subspan(t * at(channels), at(channels));
-      // Of a far row, the terms of a product of 64 add up to 3200 without their signs. Each sum rounds by 2^-24 of a
-      // part of that, and the share of a value is off by the same part as its score, an eighth of the product: 7e-5 was
-      // seen.
+      // In a far row, the absolute terms of a product of 64 add up to 3200. Each sum rounds by up to 2^-24 of that, and
+      // the weight of a value is off by the same fraction as its score, an eighth of the product. The largest error
+      // seen was 7e-5.
       const std::string why = lab::mismatch(std::span<const double>(doubles(row.begin(), row.end())),
                                             attention_row(qkv, t, at(channels), at(heads)), {3e-4, 0});
       if (!why.empty()) return "row " + std::to_string(t) + ": " + why;
@@ -950,7 +956,7 @@ test_case residual_add(int64_t n) {
   return result;
 }
 
-/// Which of the student's blocks the pass calls; the given one takes the other's place, so that a failure has a name.
+/// Which of the student's blocks the pass calls; given code replaces the other, so that a failure has a name.
 enum class block { both, layer_norm, softmax };
 
 test_case forward(const gpt2::config& c, int64_t batch, int64_t length, block yours = block::both) {
@@ -977,7 +983,7 @@ test_case forward(const gpt2::config& c, int64_t batch, int64_t length, block yo
     const doubles want = gpt2::reference_logits({c, {weights.begin(), weights.end()}}, ids, static_cast<int>(batch),
                                                 static_cast<int>(length));
     const auto got = outputs[0].as<float>();
-    // Logits are about 0.5 and off by 3e-7 at most with the solution's blocks.
+    // Logits are about 0.5; the solution's blocks are off by at most 3e-7.
     return lab::mismatch(std::span<const double>(doubles(got.begin(), got.end())), want, {5e-6, 0}, at(c.vocabulary));
   };
   return result;
@@ -1006,12 +1012,12 @@ std::vector<test_case> cases() {
   const std::pair<int64_t, int64_t> squares[] = {{1, 1},   {3, 2},    {2, 5},    {1, 31},  {2, 32},  {1, 33},
                                                  {3, 64},  {1, 65},   {1, 127},  {1, 129}, {8, 256}, {1, 257},
                                                  {1, 700}, {1, 1025}, {1, 1028}, {1, 2050}};
-  for (const auto& [matrices, tokens] : squares)  // heads of 64 channels only where bytes are counted
+  for (const auto& [matrices, tokens] : squares)  // heads of 64 channels only if bytes are counted
     all.push_back(softmax("causal_softmax", matrices, tokens, tokens == 256 ? 125 : 62 + 16 * (tokens % 12)));
   all.push_back(layer_norm("layer_norm_unfused", 256, 768));
   all.push_back(softmax("causal_softmax_unfused", 8, 64));
   all.push_back(residual_add(196'608));
-  // Each block for itself in the smallest pass: it is what a failure shows.
+  // Each block alone in the smallest pass: a failure shows this one first.
   const gpt2::config smallest{
       .context = 16, .vocabulary = 13, .padded_vocabulary = 16, .layers = 1, .heads = 3, .channels = 36};
   for (const block yours : {block::layer_norm, block::softmax}) all.push_back(forward(smallest, 1, 7, yours));
@@ -1031,12 +1037,12 @@ std::vector<test_case> cases() {
   all.push_back(residual_norm(5, 100, true));
   all.push_back(timed(attention_heads(768, 256, 4)));
   all.push_back(timed(residual_norm(4096, 768)));
-  all.push_back(timed(layer_norm("layer_norm_unfused", 1 << 16, 768)));  // what replacing them is worth
+  all.push_back(timed(layer_norm("layer_norm_unfused", 1 << 16, 768)));  // shows the gain of replacing them
   all.push_back(timed(softmax("causal_softmax_unfused", 192, 1024)));
   return all;
 }
 
-/// Sizes that no one could have prepared for. (Formulas draw their rows from the seed as they are.)
+/// Sizes for which nobody could have prepared. (Formulas draw their rows from the seed anyway.)
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;
@@ -1057,7 +1063,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(attention_heads(size(1100, 1400), size(3, 9), 1));
   all.push_back(residual_norm(size(257, 600), 33));
   for (const question what : all_questions) all.push_back(asked(what, size(200, 900), size(2, 6), size(1, 3)));
-  // More than any case above has, or as much as there may be.
+  // Larger than any case above, or as large as allowed.
   all.push_back(layer_norm("layer_norm", size(257, 600), 33));
   all.push_back(layer_norm("layer_norm", 2, size(4000, 4096)));
   all.push_back(softmax("causal_softmax", size(257, 400), size(3, 6), 125));
@@ -1065,7 +1071,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(ranges(size(1001, 1100), -1));
   for (const char* entry : {"percent_of_peak", "seconds_without_waits"})
     all.push_back(of_many(entry, size(1001, 3000)));
-  // Where counters are counted.
+  // Cases whose counters are read.
   all.push_back(like("layer_norm/256x768", layer_norm("layer_norm", 16 * size(10, 15), 32 * size(10, 30))));
   all.push_back(like("causal_softmax/8x256", softmax("causal_softmax", size(7, 9), 8 * size(25, 31), 125)));
   return all;

@@ -25,8 +25,8 @@ std::vector<int> some_tokens(const config& of, int count) {
   return tokens;
 }
 
-/// Logits here are about 0.5, sums of 64 products whose factors are rounded to 8 (bf16), 11 (tf32) or 24 bits, in
-/// each of 2 layers; tf32 is FP32 on the simulated device.
+/// Logits here are about 0.5: sums of 64 products whose factors are rounded to 8 (bf16), 11 (tf32) or 24 bits, in each
+/// of 2 layers. On the simulated device tf32 is FP32.
 struct how_exact {
   precision how;
   double allowed;
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Precisions, CudaPass,
                          });
 
 #if __has_include(<sim/api.h>)
-/// What a prediction of lab 08 asks for, profile.longest_kernel: judge/calls.cpp has the modelled times.
+/// Lab 08's prediction profile.longest_kernel; judge/calls.cpp has the modelled times.
 TEST(Profile, HasSoftmaxsKernelsAsTheLongest) {
   if (handed_in().add_and_norm) GTEST_SKIP() << "the prediction is about unfused kernels";
   const checkpoint model = random_checkpoint(config_named("tiny"), 1);
@@ -178,7 +178,7 @@ std::vector<double> attention_of(const std::vector<float>& qkv, int batch, int t
   return out;
 }
 
-/// Tiles of 64 keys and of 64 or 128 queries, each begun, full and one over; from 257 on another division in bf16.
+/// Tiles of 64 keys and of 64 or 128 queries: begun, full, and one beyond; from 257 on another division in bf16.
 template <class T>
 void expect_attention(void (*attention)(T*, const T*, int, int, int, cudaStream_t), double allowed,
                       std::initializer_list<int> lengths) {
@@ -187,7 +187,7 @@ void expect_attention(void (*attention)(T*, const T*, int, int, int, cudaStream_
   for (const int tokens : lengths) {
     const int batch = tokens < 100 ? 2 : 1, heads = tokens < 100 ? 3 : 1, n = batch * tokens * heads * 64;
     std::vector<float> qkv = as_stored<T>(lab::random_floats(3 * static_cast<std::size_t>(n), 5));
-    for (float& x : qkv) x *= 2;  // scores of some units: softmax decides for a few keys
+    for (float& x : qkv) x *= 2;  // larger scores: softmax picks a few keys
     const auto in = on_device<T>(qkv), out = on_device<T>(std::vector<float>(static_cast<std::size_t>(n), NAN));
     attention(out.data(), in.data(), batch, tokens, heads, stream.get());
     stream.synchronize();

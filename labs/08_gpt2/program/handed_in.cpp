@@ -1,4 +1,4 @@
-// From the student: the two blocks of lab 08, and nothing else.
+// The student's two blocks of lab 08, and nothing else.
 #include "handed_in.hpp"
 
 #include "forward.hpp"

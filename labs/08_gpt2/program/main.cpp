@@ -1,4 +1,4 @@
-// gpt2: one forward pass, or a text, by the pass that is asked for. Under ./course profile the pass is profiled.
+// gpt2: one forward pass, or a text, by the chosen pass. Under ./course profile the pass is profiled.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -67,7 +67,7 @@ void time_passes(const options& o, pass& with, const checkpoint& model) {
     return;
   }
   if (o.trace) {
-    once();  // a graph is captured, and libraries choose their kernels, in the first
+    once();  // the first pass captures the graph, and libraries choose their kernels in it
     with.synchronize();
     return print_timeline(once);
   }

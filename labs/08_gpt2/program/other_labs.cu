@@ -1,5 +1,4 @@
-// What other labs' files can do for LLM-CUDA: lab 11's attention, whose heads lie one after the other, and lab 09's
-// product.
+// Other labs' kernels for LLM-CUDA: lab 11's attention, whose heads lie one after the other, and lab 09's product.
 #include <map>
 #include <memory>
 #include <type_traits>
@@ -15,8 +14,7 @@ namespace {
 using bf16 = __nv_bfloat16;
 constexpr int size = 64;
 
-/// (batch, tokens, of, heads, size) to (of, batch, heads, tokens, size), or back. A block per row of numbers of a
-/// token.
+/// (batch, tokens, of, heads, size) to (of, batch, heads, tokens, size), or back. A block per row of a token's numbers.
 template <class T, bool back>
 __global__ void regroup_kernel(T* to, const T* from, int batch, int tokens, int of, int heads) {
   const int row = static_cast<int>(blockIdx.x), h = row % heads, which = row / heads % of;
@@ -33,7 +31,7 @@ void regroup(T* to, const T* from, int batch, int tokens, int of, int heads, cud
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
-/// Q, K, V and the output with one head after the other, and lse. It is there before a graph is recorded, because the
+/// Q, K, V and the output with one head after the other, and lse. Allocated before a graph is recorded, because the
 /// pass runs once before.
 template <class T>
 struct room {

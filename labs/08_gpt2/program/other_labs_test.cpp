@@ -34,7 +34,7 @@ TEST(OtherLabs, GiveTheSameLogits) {
     kernels with = handed_in();
     use_attention_of_lab11(with);
     use_product_of_lab09(with);
-    // Between the pass and the other labs: are they called at all?
+    // Between the pass and the other labs: checks that they are called at all.
     static kernels inner;
     inner = with;
     calls = {};

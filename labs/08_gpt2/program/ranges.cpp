@@ -1,4 +1,4 @@
-// A pass by lab 08's forward, the student's ranges around the course's operations; and on the student's timeline.
+// A pass by lab 08's forward, with the student's ranges around the course's operations; also the student's timeline.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class recorded final : public any_operations {
   explicit recorded(gpt2::pass& with) : with_(with) {}
   void run(operation which, int layer) override { with_.compute(which, layer); }
 
-  /// A range with a block's name has that block's work, so that the profiler can say what share of the roof it reaches.
+  /// A range with a block's name has that block's work, so that the profiler can report its share of the roof.
   void enter(const char* name) override {
     lab::work must;
     for (const gpt2::block b : gpt2::all_blocks)

@@ -1,4 +1,4 @@
-// Checks gemm_hopper: products against float64, for shapes that grow; and that TMA copies and wgmma multiplies.
+// Checks gemm_hopper: products against float64, for growing shapes; and that TMA copies and wgmma multiplies.
 #include "hopper.hpp"
 #include "lab/compare.hpp"
 #include "lab/hopper_check.hpp"
@@ -21,7 +21,7 @@ struct problem {
   void run() const { lab09::gemm_hopper(to.data(), from_a.data(), from_b.data(), m, n, k, stream.get()); }
 };
 
-/// The error of lab 09's products: sums in FP32 by tensor cores, which cut off, then one rounding to 8 bits.
+/// The error of lab 09's products: sums in FP32 by tensor cores, which truncate, then one rounding to 8 bits.
 void expect_product(int m, int n, int k) {
   SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
   const problem p{m, n, k};

@@ -6,7 +6,7 @@
 
 namespace lab09 {
 
-/// As gemm_pipelined: row-major bf16 matrices, sums in FP32. One launch on `stream`, whose blocks compute at least
+/// Like gemm_pipelined: row-major bf16 matrices, sums in FP32. One launch on `stream`, whose blocks compute at least
 /// 128 x 128 elements at a time. Only TMA copies tiles to shared memory, and only wgmma reads them there.
 void gemm_hopper(bf16* c,        // (m, n)
                  const bf16* a,  // (m, k)

@@ -1,6 +1,6 @@
-// Lab 09's problems: numbers to encode and decode, what must come out of arithmetic that rounds, weights in groups, and
-// products. Nothing here is computed from bits as a solution would: the numbers of a format stand in a table, and the
-// nearest is looked up in it.
+// Lab 09's problems: numbers to encode and decode, results of arithmetic that rounds, weights in groups, and products.
+// Nothing here is computed from bits as a solution would: a table holds the numbers of a format, and the nearest is
+// looked up in it.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ const std::vector<double>& numbers_of(format f) {
   return tables[at(f)];
 }
 
-/// Half of the last step beyond the largest number: from there on a value is too large.
+/// Half of the last step beyond the largest number: values from there on are too large.
 double overflow_of(format f) {
   const std::vector<double>& all = numbers_of(f);
   return all.back() + (all.back() - all[all.size() - 2]) / 2;
@@ -103,8 +103,9 @@ float right_number(uint32_t code, format f) {
 
 float rounded(float value, format f) { return f == fp32 ? value : right_number(right_code(value, f), f); }
 
-/// Every number of the format, the middle between each and the next, and the floats beside both; of tf32, which has
-/// 2^18 of them, those around each power of two and a choice. Infinities, NaNs, subnormal floats, random bits.
+/// Every number of the format, the midpoint between it and the next, and the floats on both sides of that; tf32 has
+/// 2^18 numbers, so those around each power of two, and a random choice. Infinities, NaNs, subnormal floats, random
+/// bits.
 floats to_encode(format f, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   floats all{0.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::max(),
@@ -135,7 +136,7 @@ floats to_encode(format f, std::uint64_t seed) {
 
 std::string as_hex(uint32_t code) { return fmt::format("0x{:X}", code); }
 
-/// The first few of the wrong ones: `wrong(i)` is "" where element i is right.
+/// The first few errors: `wrong(i)` is "" if element i is right.
 template <class Wrong>
 std::string all_wrong(std::size_t count, const Wrong& wrong) {
   std::string text;
@@ -157,7 +158,7 @@ test_case host_case(std::string id, std::vector<int64_t> parameters, std::vector
 }
 
 test_case encode(format f) {
-  const auto count = static_cast<int64_t>(to_encode(f, 1).size());  // depends on the seed: random() of tf32
+  const auto count = static_cast<int64_t>(to_encode(f, 1).size());  // depends on the seed: random() for tf32
   test_case result = host_case(fmt::format("encode/{}", descriptions[f].name), {f, count}, {{dtype::i32, count}});
   result.inputs = [=](std::uint64_t seed) {
     floats all = to_encode(f, seed);
@@ -206,8 +207,8 @@ test_case decode(format f) {
 
 // ---- arithmetic that rounds ---------------------------------------------------------------------------------------
 
-/// By how much a result may differ if a compiler `may_fuse` multiplications with additions, in float arithmetic.
-/// Everywhere else the rounding of each operation leaves one possible result.
+/// How much a result may differ because the compiler `may_fuse` multiplications with additions, in float arithmetic.
+/// Otherwise, rounding each operation leaves one possible result.
 bool agrees(float got, float want, bool may_fuse) {
   if (!may_fuse) return got == want;
   return std::abs(static_cast<double>(got) - want) <= 4e-6 * (1 + std::abs(static_cast<double>(want)));
@@ -225,7 +226,8 @@ float largest(std::span<const float> x, format f) {
   return most;
 }
 
-/// Differences from the largest are rounded to `differences`, if not to f: what a function that forgets it returns.
+/// Differences from the largest number are rounded to `differences` instead of f: the result of forgetting to round
+/// them.
 float right_softmax_sum(std::span<const float> x, format f, std::optional<format> differences = {}) {
   const float most = largest(x, f);
   floats powers;
@@ -257,10 +259,10 @@ float right_descend(float w, float rate, float gradient, std::size_t steps, form
   return w;
 }
 
-/// A function of some numbers that returns one.
+/// A function of several numbers that returns one.
 template <class Inputs, class Right>
 test_case reduction(std::string id, std::vector<int64_t> parameters, Inputs inputs, bool may_fuse, Right right) {
-  test_case result = host_case(std::move(id), std::move(parameters), {{dtype::f64, 1}});  // f64: can be predicted
+  test_case result = host_case(std::move(id), std::move(parameters), {{dtype::f64, 1}});  // f64 for predictions
   result.inputs = [=](std::uint64_t seed) { return std::vector{buffer::of(inputs(seed))}; };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto x = before[0].as<float>();
@@ -272,7 +274,7 @@ test_case reduction(std::string id, std::vector<int64_t> parameters, Inputs inpu
   return result;
 }
 
-/// n numbers of [offset, offset + width), or from twice this range if it is to have both signs.
+/// n numbers of [offset, offset + width), or from twice this range if both signs are wanted.
 auto numbers(int64_t n, float offset, float width) {
   return [=](std::uint64_t seed) {
     floats x = lab::random_floats(at(n), seed);
@@ -281,8 +283,8 @@ auto numbers(int64_t n, float offset, float width) {
   };
 }
 
-/// Numbers about 0, whose differences have to be rounded (those of numbers near each other are exact): drawn until
-/// `right(x, differences)` shows it.
+/// Numbers about 0, whose differences must be rounded (differences of numbers near each other are exact): drawn until
+/// `right(x, differences)` shows the rounding.
 template <class Right>
 auto about_zero(int64_t n, format f, Right right) {
   return [=](std::uint64_t seed) {
@@ -305,7 +307,7 @@ floats positive(int64_t n, std::uint64_t seed) { return numbers(n, 1.5f, 1.0f)(s
 floats large(int64_t n, std::uint64_t seed) { return numbers(n, 2000.0f, 1000.0f)(seed); }
 floats signed_numbers(int64_t n, std::uint64_t seed) { return numbers(n, 0.0f, 4.0f)(seed); }
 
-/// Sizes of gradients are spread over many powers of two; some are 0 or -0.
+/// The sizes of gradients spread over many powers of two; some are 0 or -0.
 floats gradients(int64_t n, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   floats x = lab::random_floats(at(n), seed);
@@ -334,7 +336,7 @@ test_case lost(const std::string& name, floats (*make)(int64_t, std::uint64_t), 
   return result;
 }
 
-/// Rows of n gradients each, the largest of which is given. It is the last, the first, or anywhere.
+/// Rows of n gradients each, with a given largest one: it is the last, the first, or anywhere.
 test_case loss_scale(const std::string& name, const floats& most, int64_t n) {
   const auto rows = static_cast<int64_t>(most.size());
   test_case result = host_case("loss_scale/" + name, {rows, n}, {{dtype::f64, rows}});
@@ -364,7 +366,7 @@ test_case loss_scale(const std::string& name, const floats& most, int64_t n) {
 
 constexpr int64_t int_group = 64, mx_group = 32;
 
-/// What tells int8, int4 and mxfp4 apart.
+/// The differences between int8, int4 and mxfp4.
 struct group_kind {
   const char* name;
   int64_t size, bytes;
@@ -376,9 +378,9 @@ constexpr group_kind group_kinds[] = {
 
 constexpr float e2m1[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
 
-/// Groups of random numbers of all sizes. In some the largest makes the scale 1, and the others lie halfway between two
-/// numbers; in some they do so at another scale, where x / scale and x * (1 / scale) part; or, for mxfp4, the largest
-/// is just below a power of two. Some are zero, too small for a scale, or near the largest float.
+/// Groups of random numbers of all sizes. In some, the largest makes the scale 1, and the others are halfway between
+/// two numbers. In some, this happens at another scale, where x / scale and x * (1 / scale) differ; or, for mxfp4, the
+/// largest is just below a power of two. Some are zero, too small for a scale, or near the largest float.
 floats to_quantize(const group_kind& kind, int64_t groups, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   floats x = lab::random_floats(at(groups * kind.size), seed);
@@ -393,7 +395,7 @@ floats to_quantize(const group_kind& kind, int64_t groups, std::uint64_t seed) {
       float& one = group[i];
       if (choice == 0) one = std::copysign(0.0f, one);
       if (choice == 1) one = std::ldexp(one, tiny);
-      if (choice == 2 || choice == 3) {  // halves and quarters, as far as the largest
+      if (choice == 2 || choice == 3) {  // halves and quarters, up to the largest
         one = std::clamp(std::nearbyint(one * most * 4) / (kind.is_mx() ? 4 : 2), -most, most);
         if (i == kind.size / 3) one = -most;
         one = std::ldexp(one, choice == 2 ? 0 : exponent);
@@ -442,7 +444,7 @@ std::pair<std::vector<int>, uint32_t> right_group(const group_kind& kind, std::s
   return {codes, static_cast<uint32_t>(exponent + 127)};
 }
 
-/// Code i of a group, as its bytes have it.
+/// Code i of a group, from its bytes.
 int code_in(const group_kind& kind, std::span<const std::uint8_t> bytes, int64_t i) {
   if (kind.most == 127) return static_cast<std::int8_t>(bytes[at(i)]);
   const int64_t half = kind.size / 2;
@@ -512,7 +514,7 @@ test_case dequantize(const group_kind& kind, int64_t groups) {
 
 // ---- matrix-vector products ---------------------------------------------------------------------------------------
 
-/// Quantized weights as the quantizers make them: no -128, and no 0 in place of 8 - 7.
+/// Quantized weights as the quantizers produce them: no -128, and no 0 in place of 8 - 7.
 std::vector<std::uint8_t> random_codes(const group_kind& kind, int64_t count, std::uint64_t seed) {
   std::vector<std::uint8_t> bytes;
   bytes.reserve(at(count) + 3);
@@ -533,7 +535,7 @@ std::vector<std::uint8_t> random_codes(const group_kind& kind, int64_t count, st
 }
 
 /// If `apart`, all numbers of x in a group are equal, and a row has weights in one group only, all of them the largest:
-/// then roundings of x add up, where random ones cancel out.
+/// then roundings of x add up, while random ones would cancel.
 test_case matvec(const group_kind& kind, int64_t rows, int64_t columns, float size_of_x = 1.0f, bool apart = false,
                  float size_of_w = 0x1p-6f) {
   const int64_t groups = columns / kind.size;
@@ -604,7 +606,7 @@ std::vector<bfloat16> random_bf16(int64_t count, std::uint64_t seed, int exponen
   return result;
 }
 
-/// Products of two bf16 numbers are exact in FP32. Sums of k of them are off as in lab 06; tensor cores cut off where
+/// Products of two bf16 numbers are exact in FP32. Sums of k products have lab 06's error; tensor cores truncate where
 /// a multiply-add rounds, so twice that is allowed. Then comes the rounding to 8 bits, by 2^-8 at most.
 ///
 /// Elements of A and B are below 2^of_a and 2^of_b: bf16 has the range of a float.
@@ -702,8 +704,8 @@ std::vector<test_case> cases() {
     for (const int64_t n : {1, 2, 50, 1000, 5000}) add_arithmetic(all, n, f);
   for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2})
     for (const int64_t n : {2, 7, 50}) add_about_zero(all, n, f);
-  // In one pass, as the mean of the squares less the square of the mean, nothing is left of it; and from the farther
-  // numbers' mean a sum in double is off by as much as they are apart.
+  // In one pass, the mean of the squares minus the square of the mean cancels completely; and a sum in double, relative
+  // to the mean of the more distant numbers, is off by their distance.
   all.push_back(far_variance("far", 5000.0f, 300));
   all.push_back(far_variance("farther", 3e6f, 300));
   for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2}) {
@@ -729,7 +731,7 @@ std::vector<test_case> cases() {
       all.push_back(dequantize(kind, groups));
     }
     if (kind.is_mx()) continue;
-    // Rows that are not a multiple of any number that go together, columns of one group to many.
+    // Row counts that no unrolling divides; columns of one group to many.
     for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 64},
                                         {2, 128},
                                         {3, 192},
@@ -768,7 +770,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes that no one could have prepared for.
+/// Sizes for which nobody could have prepared.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;
@@ -784,7 +786,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
       add_arithmetic(all, n, f);
     }
   }
-  // More than any case above has.
+  // Larger than any case above.
   const int64_t many = size(5001, 8000);
   add_arithmetic(all, many, fp16);
   all.push_back(sum(fmt::format("signed{}", many), signed_numbers, many, bf16, fp32));

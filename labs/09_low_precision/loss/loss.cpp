@@ -1,5 +1,5 @@
-// What fewer bits cost a language model: the loss of the small trained GPT-2 on a text of this course, with its weight
-// matrices through your quantizers and back.
+// The cost of fewer bits for a language model: the loss of the small trained GPT-2 on a text of this course, with its
+// weight matrices quantized and dequantized by your functions.
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -17,9 +17,9 @@
 namespace {
 
 using gpt2::tensor;
-using change = std::function<void(float*, std::size_t)>;  // of so many weights
+using change = std::function<void(float*, std::size_t)>;  // of this many weights
 
-/// Embeddings, biases and norms stay as they are: few bytes, or looked up and not multiplied.
+/// Embeddings, biases and norms stay unchanged: they have few bytes, or are looked up and not multiplied.
 gpt2::checkpoint changed(gpt2::checkpoint model, const change& through) {
   for (const tensor matrix :
        {tensor::qkv_weight, tensor::projection_weight, tensor::expand_weight, tensor::contract_weight})

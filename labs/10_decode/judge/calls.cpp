@@ -1,5 +1,5 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp. A model is
-// one array of weights; what changes from token to token is copied, since inputs must stay as they are.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp. A model is one array of
+// weights; the state that changes from token to token is copied, since inputs must not change.
 #include <lab/call.hpp>
 #include <lab/device.hpp>
 
@@ -16,7 +16,7 @@ shape shape_of(const lab::call& c) {
           c.parameter(4), c.parameter(5), c.parameter(6), c.parameter(7)};
 }
 
-/// The embedding, the last norm, then layer after layer.
+/// Order: the embedding, the last norm, then layer after layer.
 struct parts {
   explicit parts(const lab::call& c) : of_model{shape_of(c), nullptr, nullptr, nullptr, c.input<float>(1)} {
     const shape& s = of_model.shape;

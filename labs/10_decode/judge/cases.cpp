@@ -1,5 +1,5 @@
 // Lab 10's problems: what a token costs, products with one vector, the cache, attention over it, and whole tokens of
-// small models with random weights. Each result is computed again in double; only what the cache keeps is rounded.
+// small models with random weights. Each result is computed again in double; only numbers in the cache are rounded.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,18 +83,18 @@ void add_formulas(std::vector<test_case>& all, const char* of, const shape& s, i
   all.push_back(formula("cache_bytes", of, s, {position + 1}, static_cast<double>(a_token * (position + 1))));
   all.push_back(formula("token_bytes", of, s, {position}, static_cast<double>(bytes)));
   all.push_back(formula("intensity", of, s, {position}, operations / static_cast<double>(bytes)));
-  for (const int64_t gigabytes : {4250, 936})  // an H200's memory per second, an RTX 3090's
+  for (const int64_t gigabytes : {4250, 936})  // bandwidth of an H200 and of an RTX 3090
     all.push_back(formula("least_seconds", of, s, {position, gigabytes},
                           static_cast<double>(bytes) / (1e9 * static_cast<double>(gigabytes))));
 }
 
 // ---- products with one vector -------------------------------------------------------------------------------------
 
-/// What sums of so many terms may be off by, relative to the terms, in FP32 and in any order. Roundings go up and down:
-/// their sum grows with the root.
+/// The error of a sum of this many terms, relative to the terms, in FP32 and in any order. Rounding errors have both
+/// signs, so their sum grows with the square root.
 double off_in_sum(int64_t count) { return 2 * (std::sqrt(static_cast<double>(count)) + 32) * unit; }
 
-/// What a product may be off by.
+/// The allowed error of a product.
 double allowed_off(int64_t columns, double terms) { return off_in_sum(columns) * terms; }
 
 struct dot {
@@ -142,7 +142,7 @@ std::string off(const char* what, std::size_t i, double got, double want, double
 
 enum class product : std::uint8_t { host, plain, added, in_place, normalized, gated };
 
-/// With weights of size 100 a gate's exponential is infinite.
+/// With weights up to 100, a gate's exponential is infinite.
 test_case matvec(product kind, int64_t rows, int64_t columns, float size_of_x = 1.0f, float size_of_w = 1.0f) {
   constexpr const char* entries[] = {"matvec_host", "matvec", "matvec", "matvec", "norm_matvec", "norm_gate"};
   constexpr const char* marks[] = {"", "", "-residual", "-in_place", "", ""};
@@ -165,7 +165,7 @@ test_case matvec(product kind, int64_t rows, int64_t columns, float size_of_x = 
     if (norms)
       for (float& one : w) one *= size_of_w * 2.0f / std::sqrt(static_cast<float>(columns));
     numbers weights = rounded(w);
-    // Who reads past the end gets no number. On the device that is found in any case.
+    // Reading past the end of W returns NaN; on the device it is reported in any case.
     if (kind == product::host) weights.resize(weights.size() + 64, bfloat16{0xFFFF});
     std::vector<buffer> result{buffer::of(weights), buffer::of(x)};
     if (added) result.push_back(buffer::of(lab::random_floats(at(rows), seed + 2)));
@@ -209,7 +209,8 @@ test_case matvec(product kind, int64_t rows, int64_t columns, float size_of_x = 
 
 // ---- the cache ----------------------------------------------------------------------------------------------------
 
-/// Rows of cosines and sines, in pairs. As in Llama, but each seed has another base: the table is what counts.
+/// Rows of cosines and sines, in pairs. As in Llama, but each seed has another base, so only the table gives the
+/// angles.
 floats rotary_of(int64_t capacity, int64_t size, std::uint64_t seed) {
   const double base = 10'000.0 * static_cast<double>(1 + seed % 50);
   floats result;
@@ -222,7 +223,7 @@ floats rotary_of(int64_t capacity, int64_t size, std::uint64_t seed) {
   return result;
 }
 
-/// A pair of numbers, turned; `terms` bounds its rounding.
+/// A rotated pair of numbers; `terms` bounds its rounding.
 struct turned {
   std::array<double, 2> value, terms;
 };
@@ -230,7 +231,7 @@ turned turn(double a, double b, double c, double s) {
   return {{a * c - b * s, b * c + a * s}, {std::abs(a * c) + std::abs(b * s), std::abs(b * c) + std::abs(a * s)}};
 }
 
-/// By how much rounding to the nearest bf16 may change a number: half of the distance between two of them.
+/// The most that rounding to the nearest bf16 changes a number: half the distance between two bf16 numbers.
 double half_a_step(double x) { return x == 0 ? 0 : std::ldexp(1.0 + 0x1p-12, std::ilogb(x) - 8); }
 
 bool is_poison(bfloat16 x) { return x.bits == 0xFFFF; }
@@ -320,8 +321,8 @@ attended attention_of(std::span<const double> q, std::span<const bfloat16> k, st
   return result;
 }
 
-/// 2^20 to 2^30 or its inverse, as the seed decides. What is multiplied by it and divided elsewhere stays the same in
-/// float and in bf16, and is out of fp16's range.
+/// 2^20 to 2^30 or its inverse, depending on the seed. A product that is scaled by it and divided by it elsewhere is
+/// unchanged in float and in bf16, but out of fp16's range.
 float power_of_two(lab::random_sizes& draw) {
   return std::ldexp(1.0f, static_cast<int>(draw(20, 30) * (2 * draw(0, 1) - 1)));
 }
@@ -381,8 +382,9 @@ test_case attend(int64_t heads, int64_t kv_heads, int64_t size, int64_t capacity
 
 // ---- whole tokens -------------------------------------------------------------------------------------------------
 
-/// The model in double. Its attention reads the keys and values that the submission has kept: a number that it rounds
-/// up and we down changes no later result. What was kept is compared with what it was rounded from.
+/// The model in double. Its attention reads the keys and values that the submission wrote, so a bf16 that rounds
+/// differently here does not affect later results. The submission's keys and values are compared with the unrounded
+/// ones.
 class reference {
  public:
   reference(const shape& s, std::span<const buffer> before, std::span<const buffer> outputs)
@@ -393,8 +395,8 @@ class reference {
     }
   }
 
-  /// Sums, and the sums of their terms' absolute values, to which errors are in proportion: where large terms cancel,
-  /// what is left of them has the error of the large ones.
+  /// Sums, and the sums of their terms' absolute values, which errors are proportional to: if large terms cancel, the
+  /// difference still has their error.
   struct sums {
     doubles value, terms;
   };
@@ -460,7 +462,7 @@ class reference {
     return product_of_normalized(embedding, last_norm);
   }
 
-  /// What is wrong with a cache after the positions `first` to `last` were appended.
+  /// Describes an error in the cache after positions `first` to `last` were appended.
   std::string wrong_cache(std::span<const buffer> before, std::span<const buffer> outputs, int64_t first,
                           int64_t last) const {
     for (int which = 0; which < 2; ++which) {
@@ -507,21 +509,20 @@ class reference {
   shape s_;
   std::span<const bfloat16> weights_;
   std::span<const float> rotary_;
-  std::array<sums, 2> cache_;  ///< as it should be before it is rounded
+  std::array<sums, 2> cache_;  ///< before rounding
   std::array<std::span<const bfloat16>, 2> kept_;
 };
 
-/// A logit's error: that of FP32, through all layers.
+/// A logit's allowed error in FP32, through all layers.
 double allowed_logit(const reference::sums& right, std::size_t i) { return 0x1p-15 * right.terms[i]; }
 
-/// What the logits of a model are like.
+/// The range of a model's logits.
 enum class logit_kind { usual, equal, below_zero };
 
-/// Weights that keep a token's state near 1, and a cache of `position` tokens; after them it holds no numbers. Keys,
-/// values and what the gate lets through are multiplied by powers of two. If logits are to be equal, the last 63 rows
-/// of the embedding have one number, 2, 0 or -2, and those before are 0: every third of the last tokens then has the
-/// same largest logit. If they are to be below zero, the first number of each row is 8, and the last norm turns it
-/// round.
+/// Weights that keep a token's state near 1, and a cache of `position` tokens; after them it holds NaN. Keys, values
+/// and gated numbers are multiplied by powers of two. For equal logits, the last 63 rows of the embedding hold one
+/// number, 2, 0 or -2, and the rows before them 0: every third of the last tokens then has the same largest logit. For
+/// logits below zero, the first number of each row is 8, and the last norm flips its sign.
 std::vector<buffer> model_inputs(const shape& s, int64_t position, logit_kind like, std::uint64_t seed) {
   floats w = lab::random_floats(at(s.weights()), seed);
   std::size_t next = at(s.vocabulary * s.width);
@@ -567,7 +568,7 @@ std::vector<buffer> model_inputs(const shape& s, int64_t position, logit_kind li
   return result;
 }
 
-/// With a count, `generate`; otherwise one token. The last norm of the model is followed by the layers.
+/// With a count, calls `generate`; otherwise computes one token. In memory, the layers follow the last norm.
 test_case tokens(const char* name, const shape& s, int64_t position, int64_t count = 0,
                  logit_kind like = logit_kind::usual) {
   constexpr int64_t most_parts = 64;
@@ -635,11 +636,12 @@ test_case tokens(const char* name, const shape& s, int64_t position, int64_t cou
 
 // ---- figures for the predictions ----------------------------------------------------------------------------------
 
-/// The launches of a token that calls each function of the contract, and attend's two, for so many layers.
+/// The launches of a token in a model with this many layers, if each function of the contract is called once; attend
+/// has two.
 std::vector<double> launches(int64_t layers) { return {static_cast<double>(2 + 7 * layers)}; }
 
-/// Of given/reports.md: the faults of A to D; the actions for R and A to D; blocks of A that an H200 can hold, 6 on
-/// each multiprocessor; microseconds for B's 67.1 MB of weights and 8.4 MB of scales as fast as R reads.
+/// From given/reports.md: the faults of A to D; the actions for R and A to D; the blocks of A that an H200 can hold, 6
+/// on each multiprocessor; the microseconds that B's 67.1 MB of weights and 8.4 MB of scales take at R's speed.
 std::vector<double> reports() { return {1, 4, 2, 3, 2, 3, 6, 5, 1, 6 * 132, 75.5 / 4.28}; }
 
 // ---- all ----------------------------------------------------------------------------------------------------------
@@ -657,8 +659,8 @@ std::vector<test_case> cases() {
   add_formulas(all, "tiny", tiny, 0);
   all.push_back(formula("cache_bytes", "llama_1b", llama_1b, {0}, 0.0));
 
-  // One row, rows that are not a multiple of any number that go together, columns of 8, far more than a block has, and
-  // more than the 48 KiB of an array in shared memory hold.
+  // One row; row counts that no block divides; 8 columns; columns far beyond a block's threads, and beyond the 48 KiB
+  // of an array in shared memory.
   constexpr std::pair<int64_t, int64_t> products[] = {{1, 8},    {2, 16},  {3, 24},   {7, 64},    {8, 128},   {9, 256},
                                                       {31, 264}, {33, 8},  {64, 512}, {65, 1032}, {5, 2048},  {6, 2056},
                                                       {3, 8200}, {17, 40}, {131, 72}, {1, 4096},  {2, 16'392}};
@@ -668,13 +670,13 @@ std::vector<test_case> cases() {
     all.push_back(matvec(rows % 2 == 0 ? product::added : product::in_place, rows, columns));
   }
   all.push_back(matvec(product::added, 19, 136));
-  all.push_back(matvec(product::host, 1, 1'000'000));  // wider than any array of a fixed size
+  all.push_back(matvec(product::host, 1, 1'000'000));  // exceeds every fixed-size array
   for (const float x : {1e-3f, 100.0f}) {
     all.push_back(matvec(product::normalized, 21, 72, x));
     all.push_back(matvec(product::gated, 21, 72, x));
   }
   all.push_back(matvec(product::gated, 21, 72, 1.0f, 100.0f));
-  // What counters are about.
+  // Cases whose counters are read.
   all.push_back(matvec(product::plain, 512, 1024));
   all.push_back(matvec(product::normalized, 512, 1024));
 
@@ -688,7 +690,7 @@ std::vector<test_case> cases() {
                                                                   {2, 1, 64, 5000, 4500}})
     all.push_back(rotate_append(heads, kv_heads, size, capacity, position));
 
-  // Groups of 1, 2, 4 and 8; one token, few, one more or less than a tile has; a cache that is far from full; more
+  // Groups of 1, 2, 4 and 8; one token, few, one more and one less than a tile; a cache that is far from full; more
   // tokens than 64 parts of 512.
   for (const auto& [heads, kv_heads, size, capacity, position] : {std::array<int64_t, 5>{1, 1, 64, 1, 0},
                                                                   {2, 1, 128, 8, 1},
@@ -723,7 +725,7 @@ std::vector<test_case> cases() {
   all.push_back(tokens("tiny", tiny, 2, 1));
   all.push_back(tokens("small", small, 5, 2));
   all.push_back(tokens("one_layer", one_layer, 0, 8));
-  all.push_back(tokens("one_layer", one_layer, 3, 21));  // up to a full cache
+  all.push_back(tokens("one_layer", one_layer, 3, 21));  // fills the cache
   all.push_back(tokens("many_tokens", {1, 8, 1, 1, 64, 8, 1100, 4}, 2, 1, logit_kind::equal));
   all.push_back(tokens("very_many_tokens", {1, 8, 1, 1, 64, 8, 8300, 4}, 2, 1, logit_kind::equal));
   all.push_back(tokens("small", small, 7, 3, logit_kind::below_zero));
@@ -737,7 +739,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes that no one could have prepared for.
+/// Sizes for which nobody could have prepared.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes draw(seed);
   std::vector<test_case> all;
@@ -762,7 +764,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(lab::like("norm_matvec/512x1024", matvec(product::normalized, 8 * draw(40, 63), 256 * draw(3, 4))));
   const int64_t cached = 16 * draw(57, 63);
   all.push_back(lab::like("attend/8:2x128-1023of1024", attend(8, 2, 128, cached, cached - 1)));
-  // More than any case above has: rows, columns, heads, keys, layers, tokens to choose from.
+  // Larger than any case above: rows, columns, heads, keys, layers, tokens to choose from.
   const auto columns = [&](int64_t least, int64_t most) { return 8 * draw(least / 8 + 1, most / 8); };
   all.push_back(matvec(product::host, draw(1, 2), columns(1'000'000, 1'200'000)));
   for (const product kind : {product::plain, product::normalized, product::gated}) {

@@ -1,4 +1,5 @@
-// A token on one core: the student's matvec_host, and plain loops for what is little. Also what all decoders share.
+// A token on one core: the student's matvec_host, and plain loops for everything small. Also code that all decoders
+// share.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -130,7 +131,7 @@ class on_cpu final : public decoder {
   }
 
   std::vector<float> logits() override { return logits_; }
-  void fill_cache() override {}  // it was never empty
+  void fill_cache() override {}  // the cache holds numbers from the start
 
  private:
   lab::range range_of(step which) const { return lab::range(name_of(which), work_of(which, model_.config, position_)); }
@@ -159,7 +160,7 @@ class on_cpu final : public decoder {
            static_cast<std::size_t>(c.size);
   }
 
-  /// Turns q in place; k and v go into the cache.
+  /// Rotates q in place, and appends k and v to the cache.
   void append(int layer) {
     const config& c = model_.config;
     const auto size = static_cast<std::size_t>(c.size);

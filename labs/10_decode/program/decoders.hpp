@@ -1,4 +1,4 @@
-// Ways to compute a token with lab 10's files: one interface, three of them.
+// Three ways to compute a token with lab 10's files, behind one interface.
 #pragma once
 
 #include <memory>
@@ -10,25 +10,25 @@
 
 namespace llama {
 
-/// What a token consists of; passes put a lab::range of this name around each.
+/// The steps of a token; each pass puts a lab::range of this name around each.
 enum class step { embedding, qkv, append, attention, out, gate_up, down, logits };
 const char* name_of(step which);
-/// What a step must do at least: FLOPs of products, bytes of weights and cache.
+/// The least that a step must do: FLOPs of products, bytes of weights and cache.
 lab::work work_of(step which, const config& of, int position);
 
 class decoder {
  public:
   virtual ~decoder() = default;
-  /// Chooses what run computes. Throws model_error if the token or the position is out of range.
+  /// Chooses the token that run computes. Throws model_error if the token or the position is out of range.
   virtual void load(int token, int position) = 0;
   /// Computes the logits of the token that was loaded last, and appends its keys and values to the cache. On a device
   /// it does not wait.
   virtual void run() = 0;
-  /// The logits of the last run. Waits for them. Throws model_error if there are none.
+  /// Waits for the last run, and returns its logits. Throws model_error if there are none.
   virtual std::vector<float> logits() = 0;
   /// The likeliest token after `token` at `position`, then the likeliest after that, and so on: `count` tokens.
   virtual std::vector<int> write(int token, int position, int count);
-  /// Fills the cache with random numbers: what it costs to read does not depend on what they are.
+  /// Fills the cache with random numbers, whose values do not affect the time to read them.
   virtual void fill_cache() = 0;
   virtual void synchronize() {}
 };
@@ -40,7 +40,7 @@ std::unique_ptr<decoder> make_on_cpu(const checkpoint& model, int capacity);
 std::unique_ptr<decoder> make_on_device(const checkpoint& model, int capacity, bool by_parts);
 
 void expect_place(const config& of, int token, int position, int capacity);
-/// Bits of a bf16 for each place of K or V.
+/// A bf16's bits for each number of K or V.
 numbers random_cache(const config& of, int capacity);
 
 }  // namespace llama

@@ -62,7 +62,7 @@ class on_device_pass final : public decoder {
     position_ = position;
     const int place[] = {token, position};
     LAB_CUDA_CHECK(cudaMemcpyAsync(place_.data(), place, sizeof place, cudaMemcpyHostToDevice, stream_.get()));
-    synchronize();  // `place` ends here
+    synchronize();  // `place` must outlive the copy
   }
 
   void run() override {
@@ -78,7 +78,7 @@ class on_device_pass final : public decoder {
     LAB_CUDA_CHECK(cudaMemcpy(read.data(), logits_.data(), logits_.bytes(), cudaMemcpyDeviceToHost));
     std::uint32_t bits;
     std::memcpy(&bits, read.data(), sizeof bits);
-    if (bits == 0xFFFFFFFF)  // as a buffer begins
+    if (bits == 0xFFFFFFFF)  // the buffer's initial contents
       throw model_error(by_parts_ ? "norm_matvec wrote no logits; finish lab 10's decode.cu, or take --pass cpu"
                                   : "decode_token wrote no logits; finish lab 10's decode.cu, or take --pass cpu");
     return read;
@@ -89,7 +89,7 @@ class on_device_pass final : public decoder {
     expect_place(config_, token, position + count - 1, capacity_);
     load(token, position);
     lab10::generate(chosen_.data(), logits_.data(), model(), state(), count, stream_.get());
-    (void)logits();  // are there any?
+    (void)logits();  // throws if there are none
     std::vector<int> chosen(static_cast<std::size_t>(count));
     LAB_CUDA_CHECK(
         cudaMemcpy(chosen.data(), chosen_.data() + position, chosen.size() * sizeof(int), cudaMemcpyDeviceToHost));

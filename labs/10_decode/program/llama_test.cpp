@@ -1,5 +1,5 @@
-// Lab 10's files compute a Llama, on whichever device this was built for: logits against float64, text against what a
-// program of others says of the same weights (expected.json, by solutions/10_decode/train_tiny.py).
+// Lab 10's files compute a Llama, on the device that this program is built for. Logits are compared with float64, text
+// with what another program writes with the same weights (expected.json, by solutions/10_decode/train_tiny.py).
 #include <gtest/gtest.h>
 #include <lab/compare.hpp>
 
@@ -21,8 +21,8 @@ std::unique_ptr<decoder> make(const std::string& pass, const checkpoint& model, 
   return pass == "cpu" ? make_on_cpu(model, capacity) : make_on_device(model, capacity, pass == "parts");
 }
 
-/// Logits here are some units. A value of the cache at the border of two bf16 may be rounded to either of them, which
-/// changes them by a thousandth; a wrong angle, pair or head by a unit.
+/// Logits here have size 1 to 10. A number of the cache halfway between two bf16 may be rounded to either, which
+/// changes logits by a thousandth; a wrong angle, pair or head changes them by 1 or more.
 constexpr double allowed = 0.01;
 
 TEST(Logits, AreThoseOfHuggingFacesConventions) {
@@ -61,7 +61,7 @@ TEST(Tiny, WritesWhatAProgramOfOthersWrites) {
     EXPECT_EQ(words.encode(text["prompt"]), prompt);
     for (const std::string pass : passes) {
 #if __has_include(<sim/api.h>)
-      if (pass == "parts" || (pass == "token" && texts > 0)) continue;  // a second for each token
+      if (pass == "parts" || (pass == "token" && texts > 0)) continue;  // it would take a second for each token
 #endif
       const auto with = make(pass, model, 128);
       const int last = static_cast<int>(prompt.size()) - 1;

@@ -41,7 +41,7 @@ void time_a_token(const options& o, const checkpoint& model) {
   with->fill_cache();
   with->load(0, o.position);
   with->run();
-  (void)with->logits();  // are there any?
+  (void)with->logits();  // throws if there are none
   if (std::getenv("LAB_PROFILE")) {
     lab::profile p;
     p.run("token", [&] { with->run(); });
@@ -65,7 +65,7 @@ void time_a_token(const options& o, const checkpoint& model) {
 
 void write_text(const options& o, const checkpoint& model, const std::filesystem::path& folder) {
   std::optional<gpt2::tokenizer> words;
-  // The course's own two small models have the same tokens.
+  // The course's own two small models use the same tokens.
   if (!o.tokenizer.empty() || !o.prompt.empty())
     words.emplace(!o.tokenizer.empty()   ? std::filesystem::path(o.tokenizer)
                   : folder == TINY_LLAMA ? TINY_GPT2
@@ -94,7 +94,7 @@ void write_text(const options& o, const checkpoint& model, const std::filesystem
     with->run();
   }
   int token = tokens.back();
-  if (o.pass == "token" && o.how.temperature <= 0) {  // all by one graph
+  if (o.pass == "token" && o.how.temperature <= 0) {  // the whole text with one graph
     for (const int t : with->write(token, position, o.generate)) {
       if (ends(t)) break;
       show(t);

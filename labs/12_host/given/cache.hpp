@@ -1,5 +1,5 @@
-// The cache that misses are counted in, and the cores that share one. Deterministic: the same accesses miss in the same
-// way on every machine. Both are small, so that small cases show what large ones do on a real processor.
+// The cache in which misses are counted, and the cores that share a line. Deterministic: the same accesses miss in the
+// same way on every machine. Both are small, so that small cases behave as large ones do on a real processor.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,13 @@ namespace lab12 {
 
 constexpr std::uint64_t line_bytes = 64, page_bytes = 4096, huge_page_bytes = 2 << 20;
 
-/// Set-associative, with the line that was used longest ago replaced. A line's set is its address in lines, modulo the
-/// number of sets.
+/// Set-associative; evicts the least recently used line. A line's set is its number, modulo the number of sets.
 class cache_level {
  public:
   cache_level(std::size_t bytes, std::size_t ways)
       : ways_(ways), sets_(bytes / line_bytes / ways), lines_(sets_ * ways, none) {}
 
-  /// Whether the line was there. It is there afterwards, as the one used last.
+  /// Returns whether the line was there. Afterwards it is, as the most recently used.
   bool access(std::uint64_t line) {
     std::uint64_t* const set = &lines_[line % sets_ * ways_];
     std::uint64_t* const found = std::find(set, set + ways_, line);
@@ -36,10 +35,10 @@ class cache_level {
   std::vector<std::uint64_t> lines_;
 };
 
-/// One core's: 8 KiB of first level with 8 ways, 64 KiB of last level with 16 ways, lines of 64 bytes. What misses the
-/// first level is looked for in the last. Loads and stores count alike. Pages get places in memory in the order in
-/// which they are first touched, so that it does not matter where a program's arrays lie. The TLB keeps the places of
-/// the 64 pages that were used last; a page that it misses is looked up in the page table.
+/// One core's cache: a first level of 8 KiB with 8 ways, a last level of 64 KiB with 16 ways, lines of 64 bytes. An
+/// access that misses the first level goes to the last. Loads and stores count alike. Pages get physical addresses in
+/// the order in which they are first touched, so it does not matter where a program's arrays are. The TLB holds the
+/// addresses of the 64 pages used last; a page that it misses is looked up in the page table.
 class cache {
  public:
   std::uint64_t accesses = 0, first_misses = 0, last_misses = 0, tlb_misses = 0;
@@ -69,15 +68,15 @@ class cache {
   std::uint64_t last_page_ = ~std::uint64_t{0}, last_place_ = 0;
 };
 
-/// One access of one core to memory that several share.
+/// One core's access to shared memory.
 struct shared_access {
   std::uint64_t address;
   bool store;
 };
 
-/// How often a line travels from core to core: a core accesses a line that another one has written since this core had
-/// it last. The cores take turns, one access each, until all are done. A store takes the line from all other cores; a
-/// load leaves it with them. Caches are large enough for everything.
+/// How often a line travels from core to core: a core accesses a line that another core has written since this core
+/// last had it. The cores take turns, one access each, until all are done. A store takes the line from all other cores;
+/// a load leaves it there. Each core's cache holds everything.
 inline std::uint64_t lines_moved(const std::vector<std::vector<shared_access>>& cores) {
   struct state {
     std::uint64_t holders = 0;  ///< a bit for each core

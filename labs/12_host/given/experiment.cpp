@@ -1,8 +1,7 @@
-// Four programs with a bad habit each, for strace and perf: records.md shows what those said of them, without names.
-// Three more measure this machine: 5 what a pool of threads gains, 6 what two cores lose by sharing a line, 7 what a
-// page's size costs. The first argument says which program runs; without one, all of them run for a moment. To compile
-// it, in this lab's folder: g++ -std=c++20 -O2 -I. -I../../common/include given/experiment.cpp handin/pool.cpp -o
-// experiment
+// Four programs, each with a bad habit, for strace and perf: records.md shows their output, without names. Three more
+// measure this machine: 5 what a pool of threads gains, 6 what two cores lose by sharing a line, 7 what a page's size
+// costs. The first argument selects a program; without one, all of them run briefly. Compile in this lab's folder: g++
+// -std=c++20 -O2 -I. -I../../common/include given/experiment.cpp handin/pool.cpp -o experiment
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -52,7 +51,7 @@ void new_threads(int share) {
   }
 }
 
-/// 12 threads that meet 1000 times, and ask until all are there.
+/// 12 threads that meet 1000 times, and poll until all have arrived.
 void asks_until(int share) {
   std::atomic<int> there = 0;
   std::vector<std::thread> threads;
@@ -66,7 +65,7 @@ void asks_until(int share) {
   for (std::thread& one : threads) one.join();
 }
 
-/// Microseconds that `call` takes at best: what else runs on the machine disturbs most calls.
+/// The least microseconds that `call` takes: other programs disturb most calls.
 template <class function>
 double least_us(int times, const function& call) {
   double least = 1e300;
@@ -99,7 +98,7 @@ void threads_gain(int share) {
   }
 }
 
-/// Two threads add to a number each.
+/// Two threads, each adding to its own number.
 void shared_line(int share) {
   struct alignas(128) pair_of_lines {
     std::atomic<std::int64_t> numbers[16];
@@ -120,7 +119,7 @@ void shared_line(int share) {
   std::printf("two threads, a number each: %.1f ns per addition on one line, %.1f on two lines\n", together, apart);
 }
 
-/// Reads from places in 256 MiB that no prefetcher foresees.
+/// Reads random addresses in 256 MiB, which no prefetcher can predict.
 void pages(int share) {
   constexpr std::size_t bytes = 256u << 20, huge_page = 2u << 20;
   const int reads = 4'000'000 / share;

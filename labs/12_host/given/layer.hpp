@@ -1,12 +1,12 @@
-// A layer of a small model: y = W norm(x), then x = x + y / (1 + |y|). Four launches, as short as those of a real model
-// that writes one token.
+// A layer of a small model: y = W norm(x), then x = x + y / (1 + |y|). Its four launches are as short as those of a
+// real model that writes one token.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace lab12 {
 
-/// What work has room for in apply_layer, in numbers.
+/// The size of `work` for apply_layer, in numbers per n.
 constexpr int work_per_n = 2;
 
 namespace layer {
@@ -51,7 +51,7 @@ static __global__ void add(float* x, const float* y, int n) {
 
 }  // namespace layer
 
-/// Applies a layer with the weights w, (n, n), to x, n numbers. All in device memory. Returns without waiting.
+/// Applies a layer with weights w, (n, n), to the n numbers of x. All are in device memory. Returns without waiting.
 inline void apply_layer(float* x, const float* w, float* work, int n, cudaStream_t stream) {
   using namespace layer;
   float *const normed = work, *const y = work + n;

@@ -1,4 +1,4 @@
-// The weights of the models that streaming.cu gets. The judge computes the same.
+// The weights of the models that streaming.cu gets. The judge computes the same ones.
 #pragma once
 
 #include <cmath>

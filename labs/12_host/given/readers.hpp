@@ -1,5 +1,5 @@
-// Three ways to load the same file, and three things that a loop may do a thousand times: how many system calls is
-// each?
+// Three ways to load the same file, and three things that a loop may do a thousand times: how many system calls does
+// each make?
 #pragma once
 
 #include <fcntl.h>
@@ -17,14 +17,14 @@
 
 namespace lab12 {
 
-/// In pieces of 4096 bytes, until a read returns 0: the file has ended.
+/// In pieces of 4096 bytes, until a read returns 0 at the end of the file.
 inline void read_in_pieces(const char* path, std::byte* to) {
   const int file = open(path, O_RDONLY);
   for (ssize_t got; (got = read(file, to, 4096)) > 0;) to += got;
   close(file);
 }
 
-/// All at once; how much that is, the file knows.
+/// All at once; fstat tells the size.
 inline void read_at_once(const char* path, std::byte* to) {
   const int file = open(path, O_RDONLY);
   struct stat status;
@@ -34,7 +34,7 @@ inline void read_at_once(const char* path, std::byte* to) {
   close(file);
 }
 
-/// As memory, which is then copied.
+/// Maps the file, then copies it.
 inline void map_and_copy(const char* path, std::byte* to) {
   const int file = open(path, O_RDONLY);
   struct stat status;
@@ -46,7 +46,7 @@ inline void map_and_copy(const char* path, std::byte* to) {
   munmap(mapped, bytes);
 }
 
-/// An array of 64 MiB for each token, of which the first byte is used.
+/// An array of 64 MiB for each token; only its first byte is used.
 inline void allocate_often(std::byte* to, int times) {
   for (int i = 0; i < times; ++i) {
     auto* const array = static_cast<volatile std::byte*>(std::malloc(64u << 20));

@@ -1,5 +1,5 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp. Nothing
-// here calls the kernel while system calls are counted.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp. Nothing here calls the
+// kernel while system calls are counted.
 #include <lab/call.hpp>
 #include <lab/device.hpp>
 #include <lab/execute.hpp>
@@ -7,6 +7,7 @@
 #include <lab/small_work.hpp>
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -46,14 +47,14 @@
 
 namespace {
 
-/// So many bytes a call that reads brings at most, as on file systems whose calls a signal interrupts.
+/// The most bytes that one read returns, as on file systems where signals interrupt calls.
 std::size_t most_at_once = std::numeric_limits<std::size_t>::max();
 
-/// `call` with as many of the buffers as it may fill.
+/// Makes `call` with as many of the buffers as this limit allows.
 template <class function>
 ssize_t read_some(const iovec* buffers, int count, function call) {
   std::size_t left = most_at_once;
-  std::array<iovec, 1024> some;  // the kernel takes no more
+  std::array<iovec, 1024> some;  // the kernel's limit
   int taken = 0;
   for (; taken < count && static_cast<std::size_t>(taken) < some.size() && left > 0; ++taken) {
     const iovec& whole = buffers[taken];
@@ -63,7 +64,7 @@ ssize_t read_some(const iovec* buffers, int count, function call) {
   return call(some.data(), taken);
 }
 
-/// The C library's own.
+/// The C library's functions.
 template <class... arguments>
 long call_kernel(long number, arguments... all) {
   static const auto own = reinterpret_cast<long (*)(long, ...)>(dlsym(RTLD_NEXT, "syscall"));
@@ -72,8 +73,9 @@ long call_kernel(long number, arguments... all) {
 
 }  // namespace
 
-// In place of the C library's: loader.cpp calls these, by one system call each. What <atomic> and others of C++ need of
-// syscall() is waiting; with any number, it would be a way past the functions here, and to the judge's connection.
+// Replaces the C library's functions: loader.cpp calls these, each of which makes one system call. <atomic> and other
+// parts of C++ need syscall() only to wait; with an arbitrary number, it would bypass these functions and reach the
+// judge's connection.
 extern "C" {
 long syscall(long number, ...) {
   std::array<long, 6> all{};
@@ -112,7 +114,7 @@ namespace {
 
 using namespace lab12;
 
-/// Inputs: a path; offset, bytes and place in memory for each tensor. Outputs: memory; ...
+/// Inputs: a path; offset, bytes and address of each tensor. Outputs: memory; ...
 std::array<tensor, 500> tensors;
 std::size_t tensors_of(const lab::call& c) {
   const auto count = std::min(static_cast<std::size_t>(c.parameters[1]), tensors.size());
@@ -122,8 +124,8 @@ std::size_t tensors_of(const lab::call& c) {
   return count;
 }
 
-/// 1 if load says that it did; 2 if it did and each of several more calls leaves memory allocated. The first may make
-/// what all use.
+/// 1 if load returns true; 2 if several more calls also leave memory allocated. The first call may allocate what all
+/// calls share.
 int load_and_again(const char* path, std::size_t count, bool again) {
   const int said = load(path, tensors.data(), count) ? 1 : 0;
   if (!again || said != 1) return said;
@@ -139,7 +141,7 @@ void whole_file(const lab::call& c) {
   function(c.input<char>(0), c.output<std::byte>(0));
 }
 
-/// While it lives, sees the accesses of files that the simulated device's compiler compiled.
+/// While it lives, sees the accesses of files compiled by the simulated device's compiler.
 struct watcher : sim_host_watcher {
   watcher() {
     if (sim_watch_host) sim_watch_host(this);
@@ -156,14 +158,15 @@ struct through_a_cache : watcher {
   cache seen;
 };
 
-/// The accesses to a worker's totals, where it stored last, and how often a total has grown by the next access to
-/// anything.
+/// The accesses to a worker's totals, the last place stored to, and how often a total of 64 bits had grown by the time
+/// of the next access to any memory.
 struct within : watcher {
-  void see(std::uintptr_t address, std::size_t, bool store) override {
+  void see(std::uintptr_t address, std::size_t size, bool store) override {
     look();
     if (address - begin >= bytes) return;
     seen.push_back({address, store});
-    if (store) last = stored = address;
+    if (store) last = address;
+    if (store && size == sizeof most) stored = address;
   }
   void look() {
     if (const std::uintptr_t from = std::exchange(stored, 0)) {
@@ -178,13 +181,13 @@ struct within : watcher {
   std::vector<shared_access> seen;
 };
 
-/// A stack that shows how much of it a call took. No hook reports an array there whose address goes nowhere, so a large
-/// one would be a cache that the cache here knows nothing of.
+/// A stack that shows how much of it a call used. No hook reports accesses to a local array that never escapes, so a
+/// large one would be a cache unknown to this one.
 class measured_stack {
  public:
-  static constexpr std::size_t most = 96 << 10;  ///< 64 KiB of arrays, as host.hpp says, and what calls need
+  static constexpr std::size_t most = 96 << 10;  ///< 64 KiB of arrays, as host.hpp says, plus what calls need
 
-  /// Calls f there, and returns how many bytes of it are no longer as they were.
+  /// Calls f on this stack, and returns how many of its bytes changed.
   static std::size_t used_by(const std::function<void()>& f) {
     mprotect(memory, guard, PROT_NONE);
     std::byte* const begin = memory + guard;
@@ -218,7 +221,7 @@ class measured_stack {
   static inline std::exception_ptr thrown;
 };
 
-/// A copy of an array that ends where memory ends, so that who reads past it is killed.
+/// A copy of an array that ends where memory ends, so that reading past it crashes.
 class guarded {
  public:
   guarded(const float* from, std::size_t count)
@@ -258,8 +261,8 @@ void run_attention(const lab::call& c) {
               3, c.output<double>(0));
 }
 
-/// Two threads add to numbers at these two places, alternating with numbers on pages of their own. Returns how fast the
-/// former is, 1 being as fast as the latter; nothing if both rarely ran at the same time, as on a busy machine.
+/// Two threads add to numbers at these two places, alternating with numbers on pages of their own. Returns the speed of
+/// the former relative to the latter; nothing if the two rarely ran at the same time, as on a busy machine.
 std::optional<double> measured_sharing(std::int64_t* one, std::int64_t* other) {
   using clock = std::chrono::steady_clock;
   constexpr int additions = 20'000, enough = 20;
@@ -301,9 +304,8 @@ std::optional<double> measured_sharing(std::int64_t* one, std::int64_t* other) {
   return std::min(1.0, median(seconds[1]) / median(seconds[0]));
 }
 
-/// The workers one after the other; the model then lets them take turns, and two threads measure two places that
-/// workers chose, on the same line if there are such. Where that cannot be measured, as on one core, the model decides
-/// alone.
+/// Runs the workers one after the other; the model then interleaves them, and two threads measure two places that
+/// workers chose, on the same line if possible. If this cannot be measured, as on one core, the model decides alone.
 void run_count_positive(const lab::call& c) {
   const int workers = c.parameter(1);
   auto* const totals = c.output<std::int64_t>(2);
@@ -338,7 +340,7 @@ void run_count_positive(const lab::call& c) {
 
 constexpr int most_parts = 1000, functions = 2, states = 2;
 
-/// What a pool gets as `state` leads to nothing: not to what it must not change, such as how long a part takes.
+/// The `state` that a pool gets points to nothing that it must not change, such as the length of a part.
 std::array<char, states> names_of_states;
 struct operation;
 operation& operation_of(const void* state);
@@ -347,9 +349,9 @@ struct operation {
   std::array<std::array<std::atomic<std::int32_t>, most_parts>, functions> calls{};
   std::int64_t rounds = 0;
   std::atomic<std::int64_t> sink = 0;
-  int meeting = 0;   ///< so many parts have begun
-  int together = 0;  ///< so many parts must be under way at the same time
-  int waiting = 0;   ///< the first so many parts wait until a group of `together` has begun
+  int meeting = 0;   ///< number of parts that have begun
+  int together = 0;  ///< number of parts that must run at the same time
+  int waiting = 0;   ///< the first `waiting` parts wait until a group of `together` has begun
   bool met = true;
   std::atomic<int> ended = 0;
 
@@ -364,7 +366,7 @@ struct operation {
   }
 
  private:
-  // Sleeps: threads that poll would leave the core to whatever else runs on this machine.
+  // Sleeps: polling threads would leave the core to other programs on this machine.
   void meet() {
     std::unique_lock held(lock_);
     if (meeting >= waiting) return;
@@ -390,7 +392,7 @@ struct spent {
   }
 };
 
-/// Of all threads: time of a processor, and how often one gave it up because it had to wait.
+/// All threads' processor time, and how often one gave up its core because it had to wait.
 spent spent_now() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -400,8 +402,8 @@ spent spent_now() {
           static_cast<double>(use.ru_nvcsw)};
 }
 
-/// Parts that sleep, except on the caller's thread, which comes back as soon as another thread has a part. Returns how
-/// many milliseconds of a processor all took meanwhile: a caller that waits by asking takes most of the time.
+/// Parts that sleep, except on the caller's thread, which returns as soon as another thread has a part. Returns the
+/// processor time of all threads in milliseconds: a caller that polls takes most of the time.
 double sleeping_parts(pool& p, int threads) {
   struct sleeper {
     std::thread::id caller = std::this_thread::get_id();
@@ -428,9 +430,9 @@ double sleeping_parts(pool& p, int threads) {
   return (spent_now() - before).processor_ms;
 }
 
-/// Operations whose parts sleep for some tenths of a millisecond and wait for no other: a caller that takes all parts,
-/// unless one keeps it long, meets no part of another thread but by chance. Whether others took a part in a quarter of
-/// them, and in a dozen; on a busy machine that may take many.
+/// Operations whose parts sleep for some tenths of a millisecond and wait for no other part: a caller that takes all
+/// parts meets another thread's part only by chance, unless a part keeps it long. Returns whether others took a part in
+/// a quarter of the operations, and in at least a dozen; on a busy machine that may take many.
 bool shares(pool& p, int threads) {
   struct sleeper {
     std::thread::id caller = std::this_thread::get_id();
@@ -455,7 +457,7 @@ bool shares(pool& p, int threads) {
   return threads == 1;
 }
 
-/// Runs two pools by two threads at the same time. Whether each part ran as often as it should.
+/// Two threads run two pools at the same time. Returns whether each part ran as often as it should.
 bool separate(pool& one, pool& other) {
   constexpr int parts = 7, operations = 20;
   struct tally {
@@ -483,9 +485,9 @@ bool separate(pool& one, pool& other) {
   return first.right() && second.right();
 }
 
-/// Whether most pools, one after the other, leave memory allocated. The first may make what all use, and now and then
-/// malloc itself keeps more, for threads that allocate at the same time. What it keeps for later counts as allocated
-/// and goes up and down, so there must be more at the end, too, again and again.
+/// Whether most pools, one after the other, leave memory allocated. The first may allocate what all share, and now and
+/// then malloc itself keeps more, for threads that allocate at the same time. What malloc keeps counts as allocated and
+/// varies, so memory must also grow over the whole sequence, repeatedly.
 bool leave_memory(int threads) {
   constexpr std::size_t first = 8, more = 32, rounds = 5, bytes = 16;
   for (std::size_t round = 0; round < rounds; ++round) {
@@ -504,10 +506,10 @@ bool leave_memory(int threads) {
   return true;
 }
 
-/// Gives the pool nothing to do for this long, and on while its threads take processor time: threads that ask instead
-/// of sleeping ask often, however little of a busy machine they get. A few system calls, for threads that sleep.
-/// Returns how many milliseconds of a processor they took: of threads that sleep, hardly any; of others at least 5 in
-/// each of 8 turns. And how often a thread woke: those that sleep do not; this one does a few times.
+/// Gives the pool no work for this long, and longer while its threads use processor time: threads that poll do so
+/// often, even on a busy machine; threads that sleep make a few system calls. Returns the milliseconds of processor
+/// time that they used, hardly any for threads that sleep and at least 5 in each of 8 turns for others; and how often a
+/// thread woke: sleeping threads do not, this thread does a few times.
 spent idle(std::chrono::milliseconds time) {
   if (time.count() == 0) return {};
   std::this_thread::sleep_for(time / 10);  // until the last one sleeps
@@ -520,15 +522,14 @@ spent idle(std::chrono::milliseconds time) {
   return last - start;
 }
 
-/// Parameters: parts, operations, rounds of work in a part, threads, pools, each of which starts before the previous
-/// one ends, whether the parts wait for each other: 1 in all operations, 2 in the first, when threads may not have
-/// started yet, and in the last, when they sleep; for how many milliseconds, at least, the pool has nothing to do at
-/// the end; and whether every third operation has half of the parts. Parts that wait do so in groups of as many as
-/// there are threads, up to half of all parts. Functions and states alternate: a pool must not keep those of an earlier
-/// operation. Outputs: milliseconds of a processor while there was nothing to do, or parts that sleep, plus how often a
-/// thread woke while there was nothing to do; how often each part was called with each function and state; 1 if all is
-/// well, 0 if parts did not meet, 2 if run returned too early, 3 if pools leave memory, 4 if two at a time are not
-/// separate, 5 if the caller takes all parts.
+/// Parameters: parts, operations, rounds of work in a part, threads; pools, each of which starts before the previous
+/// one ends; whether parts wait for each other (1: in all operations; 2: in the first, when threads may not have
+/// started yet, and in the last, when they sleep); the least milliseconds without work at the end; whether every third
+/// operation has half of the parts. Waiting parts wait in groups of as many as there are threads, up to half of all
+/// parts. Functions and states alternate: a pool must not keep those of an earlier operation. Outputs: milliseconds of
+/// processor time while there was no work or parts slept, plus how often a thread woke while there was no work; how
+/// often each part was called with each function and state; 1 if all is well, 0 if parts did not meet, 2 if run
+/// returned too early, 3 if pools leak memory, 4 if two concurrent pools interfere, 5 if the caller takes all parts.
 void run_pool(const lab::call& c) {
   constexpr std::array<void (*)(void*, int), functions> work{operation::work<0>, operation::work<1>};
   const int threads = c.parameter(3);
@@ -579,10 +580,11 @@ void run_pool(const lab::call& c) {
 
 // ---- streaming ------------------------------------------------------------------------------------------------------
 
-/// Of the device, in bytes. A GPU's may be others' use, too: without the simulated device it is not looked at.
+/// Device memory in use, in bytes. On a GPU other programs may use it, too, so it is checked on the simulated device
+/// only.
 std::size_t used_memory() { return lab::objects_now().device_bytes; }
 
-/// Where forward reads its weights. What it gets as `state` leads to nothing.
+/// The source of forward's weights. The `state` that forward gets points to nothing.
 struct source {
   static inline source* now = nullptr;
   std::uint64_t seed = 0;
@@ -629,7 +631,7 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        const std::size_t count = tensors_of(c);
        if (c.parameters[2] > 0) most_at_once = static_cast<std::size_t>(c.parameters[2]);
-       // Where nothing is counted or timed: a small file with the most tensors.
+       // Without counters or timing: a small file with the most tensors.
        const bool again = count == tensors.size() && c.parameters[0] < 1 << 20;
        *c.output<std::int32_t>(1) = load_and_again(c.input<char>(0), count, again);
        most_at_once = std::numeric_limits<std::size_t>::max();
@@ -637,7 +639,8 @@ constexpr lab::entry table[] = {
     {"generate", lab::part::host,
      [](const lab::call& c) {
        const auto size = static_cast<std::size_t>(c.parameters[0] + c.parameters[1]);
-       std::fill_n(c.output<std::int64_t>(2), size, 1 << 30);  // whatever was there
+       std::fill_n(c.output<std::int64_t>(2), size, 1 << 30);  // arbitrary earlier contents
+       mallopt(M_MMAP_THRESHOLD, 128 << 10);  // as in a new process: earlier calls would have raised it
        generate(c.output<int>(0), c.output<char>(1), c.output<std::int64_t>(2), c.input<std::int32_t>(0),
                 c.input<std::int32_t>(1), c.parameter(0), c.parameter(1), c.parameter(2), c.parameter(3));
      }},

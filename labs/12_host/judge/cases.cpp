@@ -1,5 +1,5 @@
 // Lab 12's problems: files to load, tokens to generate, attention through a small cache, totals that several cores
-// write, and what the given functions cost, for the predictions.
+// write; and the cost of the given functions, for the predictions.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -62,20 +62,19 @@ bytes read_file(const std::string& path, int64_t from, int64_t to) {
 }
 
 struct weights {
-  int64_t count, most_bytes;  ///< tensors, and how large each may be
-  bool equal = false;         ///< all are that large, and there are no gaps: the same sizes for every seed
+  int64_t count, most_bytes;  ///< number of tensors, and the largest size of one
+  bool equal = false;         ///< all have the largest size, without gaps: the same sizes for every seed
   enum { whole, cut, missing, folder } what = whole;
-  int64_t before = 0;        ///< so many bytes of the file come first; on disk they are a hole
-  int64_t most_at_once = 0;  ///< so many bytes a read brings at most; 0: all that it asks for
+  int64_t before = 0;        ///< bytes of the file before the first tensor; on disk they are a hole
+  int64_t most_at_once = 0;  ///< the most bytes that a read returns; 0: no limit
 };
 
-/// Offset, bytes and place of each tensor, as `load` gets them; a file's size and that of the memory suffice for any
-/// seed.
+/// Offset, bytes and address of each tensor, as `load` gets them; the sizes of file and memory suffice for any seed.
 std::vector<int64_t> table_of(const weights& w, std::uint64_t seed) {
   lab::random_sizes draw(seed);
   std::vector<int64_t> sizes(at(w.count)), order(at(w.count)), table(at(3 * w.count));
   for (int64_t& size : sizes) size = w.equal ? w.most_bytes : draw(0, w.most_bytes);
-  if (!w.equal) sizes.back() = std::max<int64_t>(sizes.back(), 1);  // what is cut off must be a part of something
+  if (!w.equal) sizes.back() = std::max<int64_t>(sizes.back(), 1);  // the part that is cut off must not be empty
   int64_t offset = w.before + (w.equal ? 4096 : draw(0, 4096));
   for (std::size_t i = 0; i < at(w.count); ++i) {
     table[3 * i] = offset;
@@ -96,7 +95,7 @@ std::vector<int64_t> table_of(const weights& w, std::uint64_t seed) {
 int64_t most_of_memory(const weights& w) { return w.count * (w.most_bytes + 64); }
 int64_t most_of_file(const weights& w) { return 4096 + w.count * (w.most_bytes + (w.equal ? 0 : 255)); }
 
-/// A file of the case's own; its path and table are the inputs. Its parameters are those of the ceiling "file", too:
+/// A file of the case's own; its path and table are the inputs. Its parameters are also those of the ceiling "file":
 /// how many bytes to read first.
 test_case file_case(const std::string& entry, const std::string& name, const weights& w) {
   test_case c;
@@ -128,7 +127,7 @@ test_case file_case(const std::string& entry, const std::string& name, const wei
   return c;
 }
 
-/// Every tensor is where it belongs, and nothing else was written.
+/// Checks that every tensor is in its place, and that nothing else was written.
 std::string wrong_memory(std::span<const buffer> before, const buffer& memory) {
   const std::string path(reinterpret_cast<const char*>(before[0].bytes().data()));
   const auto table = before[1].as<int64_t>();
@@ -149,7 +148,7 @@ std::string wrong_memory(std::span<const buffer> before, const buffer& memory) {
 
 test_case load_case(const std::string& name, const weights& w) {
   test_case c = file_case("load", name, w);
-  // Of cases that fail, the report shows the smallest: those with wrong bytes first.
+  // The report shows the smallest failing case: list cases with wrong bytes first.
   if (w.what != weights::whole) c.outputs[0].size += 2 << 20;
   c.outputs.push_back({dtype::i32, 1});
   c.check = [w](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
@@ -167,7 +166,7 @@ test_case load_case(const std::string& name, const weights& w) {
   return c;
 }
 
-/// One of given/readers.hpp that reads a file of 64 tensors of 16,000 bytes.
+/// A case for one function of given/readers.hpp, which reads a file of 64 tensors of 16,000 bytes.
 test_case reader_case(const std::string& entry) {
   test_case c = file_case(entry, "64x16000", {64, 16000, true});
   c.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string(); };
@@ -189,8 +188,8 @@ test_case habit_case(const std::string& entry, int64_t times) {
 
 // ---- tokens -------------------------------------------------------------------------------------------------------
 
-/// What the numbers of a model are like. If below zero, so are all sums; if large, a state needs more than 32 bits, and
-/// so does its product with a number of `head`.
+/// The range of a model's numbers. If below zero, so are all sums; if large, a state needs more than 32 bits, and so
+/// does its product with a number of `head`.
 enum class numbers { usual, below_zero, large };
 
 test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_t count,
@@ -248,11 +247,12 @@ test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_
 
 // ---- a pool of threads ----------------------------------------------------------------------------------------------
 
-/// The first three parameters are those of the ceiling "threads", too.
+/// The first three parameters are also those of the ceiling "threads".
 test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t threads, int64_t pools = 1,
                     int64_t meet = 0, int64_t idle_ms = 0) {
   constexpr int64_t most_parts = 1000, variants = 4;
-  // What is compared with a thread for each part, or counted for each operation, has as many parts each time.
+  // Pools that are compared with a thread for each part, or counted per operation, have the same number of parts each
+  // time.
   const bool varies = meet != 2 && idle_ms == 0;
   test_case c;
   c.id = fmt::format("run/{}x{}-{}{}{}", operations, parts, threads, pools > 1 ? fmt::format("-{}pools", pools) : "",
@@ -322,7 +322,7 @@ std::string wrong_row(std::span<const float> q, std::span<const float> k, std::s
       const double term = weights[j] * static_cast<double>(v[j * size + i]);
       want[i] += term, magnitude[i] += std::abs(term);
     }
-  // As a computation in FP32 in any order bounds it.
+  // The bound for a computation in FP32 in any order.
   const double relative =
       4 * (static_cast<double>(size) + 16) * unit * product + 2 * (static_cast<double>(n) + 32) * unit;
   for (std::size_t i = 0; i < size; ++i)
@@ -363,7 +363,7 @@ test_case attention_case(int64_t tokens, int64_t size, const likes& l = {}) {
 
 // ---- totals that several cores write --------------------------------------------------------------------------------
 
-/// From so many elements on, a case is one whose lines are counted and whose sharing is measured.
+/// From this many elements on, a case's lines are counted and its sharing is measured.
 constexpr int64_t counted_from = 5000;
 
 test_case count_case(int64_t n, int64_t workers) {
@@ -392,8 +392,9 @@ test_case count_case(int64_t n, int64_t workers) {
     }
     if (const double grown = outputs[0].as<double>()[1]; grown < all)
       return fmt::format(
-          "running totals were stored with a larger value {} times, for {} elements above zero: other threads cannot "
-          "watch them grow",
+          "running totals were stored, as 64-bit numbers, with a larger value {} times, for {} elements above zero: "
+          "other "
+          "threads cannot watch them grow",
           grown, all);
     return "";
   };
@@ -402,7 +403,7 @@ test_case count_case(int64_t n, int64_t workers) {
 
 // ---- a model that is larger than the GPU ----------------------------------------------------------------------------
 
-/// As given/layer.hpp, in double.
+/// The layer of given/layer.hpp, in double.
 std::vector<double> through_layers(std::span<const float> token, std::uint64_t seed, int64_t layers) {
   const std::size_t n = token.size();
   std::vector<double> x(token.begin(), token.end()), y(n);
@@ -447,8 +448,8 @@ test_case forward_case(int64_t layers, int64_t n) {
 
 // ---- figures for the predictions ----------------------------------------------------------------------------------
 
-/// A matrix of 512 rows of 512 floats is read once, by columns. Misses of the last level: as it is, and if each row has
-/// 64 bytes more. Misses of the TLB: with pages of 4 KiB, and of 2 MiB.
+/// A matrix of 512 rows of 512 floats is read once, by columns. Misses of the last level: without padding, and with 64
+/// more bytes per row. Misses of the TLB: with pages of 4 KiB, and of 2 MiB.
 std::vector<double> walks() {
   constexpr std::uint64_t n = 512;
   const auto by_columns = [](std::uint64_t row_bytes, std::uint64_t bytes_of_a_page = lab12::page_bytes) {
@@ -463,8 +464,8 @@ std::vector<double> walks() {
           static_cast<double>(by_columns(4 * n, lab12::huge_page_bytes).tlb_misses)};
 }
 
-/// Misses of the last level when 128 rows of 256 weights meet a batch of 32, 128 and 512 tokens of 256 floats: for each
-/// row of weights, each token.
+/// Misses of the last level when each of 128 rows of 256 weights is multiplied with a batch of 32, 128 or 512 tokens of
+/// 256 floats.
 std::vector<double> batches() {
   constexpr std::uint64_t rows = 128, row_bytes = 256 * 4, tokens_from = rows * row_bytes;
   std::vector<double> result;
@@ -481,23 +482,23 @@ std::vector<double> batches() {
   return result;
 }
 
-/// How often lines move if each of 8 workers stores its own total 1000 times, and totals are side by side.
+/// How often lines move if 8 workers each store their own total 1000 times, with all totals side by side.
 std::vector<double> neighbours() {
   std::vector<std::vector<lab12::shared_access>> cores(8);
   for (std::uint64_t w = 0; w < cores.size(); ++w) cores[w].assign(1000, {8 * w, true});
   return {static_cast<double>(lab12::lines_moved(cores))};
 }
 
-/// Of given/records.md: which of A to D, 1 to 4, are W, X, Y and Z; W's page faults for each of its 200 arrays of 48
-/// MiB; what O's threads waited in all, in ms; the samples within a page fault; of the line in perf c2c, the bytes from
-/// 0x10 to the line's end.
+/// From given/records.md: which of A to D, as 1 to 4, are W, X, Y and Z; W's page faults for each of its 200 arrays of
+/// 48 MiB; the milliseconds that all of O's threads waited; the share of samples within a page fault; the bytes from
+/// 0x10 to the end of the line in perf c2c.
 std::vector<double> records() {
   return {4, 3, 2, 1, 2457983.0 / 200, 9919 * 0.727, (1346.0 + 485 + 63) / 4258, 0x40 - 0x10};
 }
 
-/// By formulas with the figures of given/h100.md; SEEN.md has what was measured. 2 to which power is the first n for
-/// which the GPU computes W x faster than one core, and if W is copied there first; microseconds for eight parts in
-/// four streams, where each copy hides the kernels of the parts before.
+/// Formulas with the figures of given/h100.md; SEEN.md has the measurements. 2 to which power is the first n for which
+/// the GPU computes W x faster than one core, and the same if W is copied there first; microseconds for eight parts in
+/// four streams, where each copy hides the kernels of earlier parts.
 std::vector<double> h100() {
   const auto first_power = [](double copied_bytes_per_us) {
     for (int power = 1;; ++power) {
@@ -522,7 +523,7 @@ std::vector<test_case> cases() {
   all.push_back(load_case("500x1", {500, 1}));
   all.push_back(load_case("6x900-short", {6, 900, false, weights::whole, 0, 300}));
   all.push_back(load_case("9x2000-far", {9, 2000, false, weights::whole, int64_t{5} << 30}));
-  // 32 MiB; without gaps, so that the ceiling reads the same bytes.
+  // 32 MiB, without gaps, so that the ceiling reads the same bytes.
   all.push_back(lab::timed(load_case("256x131072", {256, 131072, true})));
   all.back().counts_calls = false;
   all.push_back(load_case("5x3000-cut", {5, 3000, false, weights::cut}));
@@ -531,14 +532,13 @@ std::vector<test_case> cases() {
   all.push_back(load_case("2x100-missing", {2, 100, false, weights::missing}));
   all.push_back(load_case("2x100-folder", {2, 100, true, weights::folder}));
 
-  // The text of 12,000 tokens fits into no buffer that is there already, and 2048 rows of 32 numbers do not either.
+  // The text of 12,000 tokens and 2048 rows of 32 numbers fit in no buffer that exists already.
   const std::array<int64_t, 4> loops[] = {{1, 1, 0, 1},         {2, 3, 1, 17},      {98, 31, 5, 100},
                                           {1024, 64, 1023, 10}, {1024, 64, 3, 500}, {2048, 32, 5, 12'000}};
   for (const auto& [vocabulary, width, first, count] : loops)
     all.push_back(generate_case(vocabulary, width, first, count));
   all.push_back(generate_case(30, 8, 29, 20, numbers::below_zero));
-  // A token does not fit 16 bits, either, and may have 7 digits; a state is wider than any array on a stack was made
-  // for.
+  // A token exceeds 16 bits, and may have 7 digits; a state is too wide for any array on a stack.
   all.push_back(generate_case(70'000, 3, 69'999, 12, numbers::large));
   all.push_back(generate_case(1'200'000, 3, 1'199'999, 9, numbers::large));
   all.push_back(generate_case(7, 5000, 6, 40));
@@ -550,9 +550,9 @@ std::vector<test_case> cases() {
   all.push_back(pool_case(3, 200, 0, 8));
   all.push_back(pool_case(5, 3, 100, 3, 30));
   all.push_back(pool_case(4, 20, 0, 4, 1, 1));
-  all.push_back(pool_case(16, 20, 0, 4, 1, 1));  // again and again, not the first parts only
+  all.push_back(pool_case(16, 20, 0, 4, 1, 1));  // repeated, so that not only the first parts count
   all.push_back(pool_case(2, 20, 0, 2, 3, 1));
-  all.push_back(pool_case(4, 100, 1000, 4, 1, 2, 500));  // threads that ask instead of sleeping call on and on
+  all.push_back(pool_case(4, 100, 1000, 4, 1, 2, 500));  // threads that poll instead of sleeping keep calling
   all.back().counts_calls = true;
   all.push_back(lab::timed(pool_case(4, 200, 1500, 4, 1, 2)));  // about 10 microseconds an operation
 
@@ -566,7 +566,7 @@ std::vector<test_case> cases() {
                                      {130, 48},
                                      {257, 16}})
     all.push_back(attention_case(tokens, size));
-  all.push_back(attention_case(2100, 16));  // more than any array for two thousand keys holds
+  all.push_back(attention_case(2100, 16));  // more keys than an array for two thousand holds
   all.push_back(attention_case(70, 32, {24}));
   all.push_back(attention_case(133, 64, {96}));
   all.push_back(attention_case(70, 64, {1, true}));
@@ -584,7 +584,7 @@ std::vector<test_case> cases() {
                                   {24, 384},
                                   {16, 640},
                                   {100, 32},
-                                  {1, 1024}})  // as many layers, and as large ones, as there may be
+                                  {1, 1024}})  // the most layers, and the largest
     all.push_back(forward_case(layers, n));
 
   for (const char* entry : {"read_in_pieces", "read_at_once", "map_and_copy"}) all.push_back(reader_case(entry));
@@ -599,7 +599,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes that no one could have prepared for.
+/// Sizes for which nobody could have prepared.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes draw(seed);
   std::vector<test_case> all;
@@ -613,11 +613,11 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(forward_case(draw(1, 9), 32 * draw(1, 6)));
     all.push_back(pool_case(draw(0, 1000), draw(1, 50), draw(0, 300), draw(1, 8), draw(1, 3)));
   }
-  // More than any case above has.
+  // Larger than any case above.
   all.push_back(attention_case(draw(2101, 2300), 16));
   all.push_back(generate_case(3, draw(5001, 9000), 1, 9));
   all.push_back(count_case(draw(8001, 20'000), draw(33, 40)));
-  // Where counters are counted.
+  // Cases whose counters are read.
   all.push_back(lab::like("load/64x16384", load_case("counted", {draw(30, 63), draw(9000, 16'000)})));
   all.push_back(lab::like("generate/2048x32-12000",
                           generate_case(draw(500, 900), draw(20, 40), draw(0, 499), draw(9000, 12'000))));

@@ -1,5 +1,5 @@
-// Profiles forward of streaming.cu for a model of six layers: ./course profile timeline. Its trace.json is the timeline
-// of copies and kernels.
+// Profiles forward of streaming.cu for a model of six layers: ./course profile timeline. Its trace.json holds the
+// timeline of copies and kernels.
 #include <lab/device.hpp>
 #include <lab/profiler.hpp>
 #include <vector>

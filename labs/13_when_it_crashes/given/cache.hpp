@@ -7,7 +7,7 @@
 
 namespace lab13 {
 
-/// Row slots[i] of the cache becomes row i of `rows`.
+/// Copies row i of `rows` to row slots[i] of the cache.
 void put_rows(std::int8_t* cache,       // (any number, size)
               const std::int8_t* rows,  // (count, size)
               const int* slots,         // (count)

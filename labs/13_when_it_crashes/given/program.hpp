@@ -1,4 +1,4 @@
-// What the main functions of the programs share: sizes drawn from a name, and a check that ends the program.
+// Shared by the programs' main functions: sizes drawn from a name, and a check that ends the program.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,8 +13,8 @@ namespace lab13 {
 
 inline std::vector<void*> allocated;
 
-/// Numbers that a name decides: the same name draws the same numbers on every machine. What `allocate` allocates is
-/// freed at its end.
+/// Numbers drawn from a name: the same name draws the same numbers on every machine. Frees at its end what `allocate`
+/// allocated.
 class drawn {
  public:
   drawn(int argc, char** argv) {
@@ -32,7 +32,7 @@ class drawn {
     allocated.clear();  // ./course profile runs the program twice
   }
 
-  /// From `least` to `most`, both included.
+  /// From `least` to `most`, inclusive.
   int operator()(int least, int most) {
     std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;  // splitmix64
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -51,7 +51,7 @@ inline void check(cudaError_t error) {
   std::exit(1);
 }
 
-/// Device memory that nothing has written yet.
+/// Device memory that is not written yet.
 template <class T>
 T* allocate(std::size_t count) {
   void* memory = nullptr;

@@ -1,4 +1,4 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp.
 #include <lab/call.hpp>
 #include <lab/execute.hpp>
 #include <lab/host_accesses.hpp>
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// Calls f, which must free what it allocates, and destroy what it creates.
+/// Calls f, which must free everything that it allocates and destroy everything that it creates.
 template <class F>
 void without_leaks(const F& f) {
   const sim_objects before = lab::objects_now();
@@ -22,16 +22,16 @@ void without_leaks(const F& f) {
                              "; free what it allocates in `stream`, and destroy what it creates");
 }
 
-/// row_norms, whose launch must fail, for this reason: returns the error and leaves none behind.
+/// Calls row_norms, whose launch must fail for this reason: it returns the error and leaves none behind.
 void expect_its_error(const lab::call& c, cudaStream_t stream, const std::string& why) {
   const cudaError_t error =
       lab13::row_norms(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(1), stream);
-  const cudaError_t behind = cudaGetLastError();  // which of several it is depends on CUDA's version
+  const cudaError_t behind = cudaGetLastError();  // which error depends on CUDA's version
   if (error == cudaSuccess)
     throw lab::broken_contract("row_norms returned cudaSuccess, and the contract wants the launch's error: " + why);
   if (behind != cudaSuccess)
     throw lab::broken_contract(std::string("row_norms left an error behind: ") + cudaGetErrorName(behind) +
-                               "; the contract wants none there, also where a launch fails");
+                               "; the contract forbids that, even if a launch fails");
 }
 
 void call_head_sums(const lab::call& c) {
@@ -76,7 +76,7 @@ constexpr lab::entry table[] = {
        lab13::pad_rows(c.output<float>(0), c.input<float>(0), c.input<int>(1), c.parameter(0), c.parameter(1),
                        c.stream);
      }},
-    // Parameter 2: how many rows the cache has.
+    // Parameter 2: the number of rows in the cache.
     {"slot_rows", lab::part::device,
      [](const lab::call& c) {
        const int count = c.parameter(0), size = c.parameter(1);

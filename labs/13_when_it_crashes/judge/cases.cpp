@@ -1,5 +1,5 @@
-// Lab 13's problems: what the fixed functions must compute. The findings need no case: the judge runs the crashed
-// programs themselves.
+// Lab 13's problems: the results of the fixed functions. The findings need no case: the judge runs the crashed programs
+// themselves.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 #include <lab/random.hpp>
@@ -24,7 +24,7 @@ using doubles = std::vector<double>;
 
 floats some(int64_t count, std::uint64_t seed) { return lab::random_floats(static_cast<std::size_t>(count), seed); }
 
-/// A case with one output of floats; `want` has its elements.
+/// A case with one output of floats, equal in size to `want`.
 test_case floats_case(const std::string& entry, std::vector<int64_t> parameters, int64_t outputs,
                       lab::tolerance allowed, std::function<std::vector<buffer>(std::uint64_t seed)> inputs,
                       std::function<floats(std::span<const buffer>)> want) {
@@ -72,7 +72,7 @@ test_case page_rows(int64_t pages, int64_t each, int64_t hot, int64_t more, int6
 
 test_case row_sums(int64_t rows, int64_t most) {
   constexpr int64_t tile = 256;
-  // The same number of tiles for each seed: the rows share them in another way.
+  // The same number of tiles for each seed, shared among the rows differently.
   const int64_t tiles = rows * most / 2;
   return floats_case(
       "row_sums", {rows, most}, rows, sum_of(std::max<int64_t>(tiles, 1) * tile),
@@ -103,7 +103,7 @@ std::vector<int> drawn_ints(int64_t count, int64_t least, int64_t most, std::uin
   return all;
 }
 
-/// `least`: how many keys each head but the first has.
+/// `least`: the fewest keys of each head but the first.
 test_case head_sums(const std::string& entry, int64_t heads, int64_t room, int64_t least = 1) {
   return floats_case(
       entry, {heads, room}, heads, sum_of(room),
@@ -144,7 +144,7 @@ test_case pad_rows(int64_t rows, int64_t room, int64_t unit) {
   return c;
 }
 
-/// The cache has more than 2^32 elements; the calls make it.
+/// The cache has more than 2^32 elements; calls.cpp creates it.
 test_case slot_rows(int64_t count, int64_t size) {
   const int64_t held = (int64_t{5} << 30) / size, each = held / count;
   return floats_case(
@@ -170,7 +170,7 @@ test_case pick_expert(int64_t tokens, int64_t experts) {
       [=](std::uint64_t seed) {
         std::vector<int> allowed = drawn_ints(tokens, 1, (int64_t{1} << experts) - 1, seed);
         for (std::size_t t = seed % 3; t < allowed.size(); t += 7) allowed[t] = 0;
-        // Exponentials overflow, or are all 0, if they are not relative to the token's largest score.
+        // Exponentials overflow, or are all 0, unless they are relative to the token's largest score.
         floats scores = some(tokens * experts, seed);
         for (std::size_t i = 0; i < scores.size(); ++i)
           scores[i] += 300 * (static_cast<float>(i / static_cast<std::size_t>(experts) % 3) - 1);
@@ -235,7 +235,7 @@ test_case row_norms(int64_t rows, int64_t size) {
   return c;
 }
 
-/// The launch fails, and only the function that asks knows how.
+/// The launch fails, which only a function that checks for errors can report.
 test_case row_norms_without_stream(int64_t rows, int64_t size) {
   test_case c = row_norms(rows, size);
   c.entry += "_without_stream";
@@ -291,7 +291,7 @@ test_case group_scales(int64_t n) {
       [=](std::span<const buffer> in) { return rounded_to_scales(in[0].as<float>()); });
 }
 
-/// One call for each size, the first a multiple of 64: what both count is compared.
+/// One call for each size, the first a multiple of 64; compares the sum of their counts.
 test_case group_scales_in_turn(int64_t n, int64_t other) {
   return floats_case(
       "group_scales_in_turn", {n, other}, n + other, {0, 1e-6},
@@ -326,7 +326,7 @@ test_case long_rows(int64_t rows, int64_t room) {
       });
 }
 
-/// Prompts of up to `room` tokens. The buffers and the parameter are those of the ceiling "prefixes", too.
+/// Prompts of up to `room` tokens. The buffers and the parameter are also those of the ceiling "prefixes".
 test_case prefix_hits(int64_t prompts, int64_t room) {
   test_case c;
   c.entry = "prefix_hits";
@@ -339,7 +339,7 @@ test_case prefix_hits(int64_t prompts, int64_t room) {
     std::vector<int> tokens, first(1, 0);
     for (int64_t p = 0; p < prompts; ++p) {
       const auto begin = tokens.size(), length = static_cast<std::size_t>(draw(0, room));
-      // The first few begin with other tokens; each later one goes on where it leaves an earlier one.
+      // The first few begin with other tokens; each later one branches off an earlier one.
       const auto from = static_cast<std::size_t>(p < 8 ? 0 : draw(0, p - 1));
       const int64_t others = p < 8 ? 0 : first[from + 1] - first[from];
       const int64_t shared = others == 0 ? 0 : draw(1, others);
@@ -348,7 +348,7 @@ test_case prefix_hits(int64_t prompts, int64_t room) {
       while (tokens.size() < begin + length) tokens.push_back(static_cast<int>(draw(0, 50256)));
       first.push_back(static_cast<int>(tokens.size()));
     }
-    tokens.resize(static_cast<std::size_t>(prompts * room));  // as large for each seed
+    tokens.resize(static_cast<std::size_t>(prompts * room));  // the same size for each seed
     return std::vector{buffer::of(tokens), buffer::of(first)};
   };
   c.check = [=](std::span<const buffer> in, std::span<const buffer> out) -> std::string {
@@ -384,7 +384,7 @@ std::vector<test_case> make() {
   for (const auto& [heads, room] : {std::pair{1, 64}, {3, 128}, {8, 320}})
     all.push_back(head_sums("head_sums", heads, room));
   all.push_back(head_sums("head_sums_last_block_first", 8, 320));
-  // A block for each head, waiting, fills an H200: 32 of 64 threads on each of 132 multiprocessors.
+  // If a block for each head waits, they fill an H200: 32 blocks of 64 threads on each of 132 multiprocessors.
   all.push_back(head_sums("head_sums_first_blocks_first", 4400, 128, 65));
   all.push_back(pad_rows(1, 4, 1));
   all.push_back(pad_rows(23, 64, 1));
@@ -413,10 +413,12 @@ std::vector<test_case> draw(std::uint64_t seed) {
       pick_expert(size(65, 400), size(2, 30)), two_streams(size(1, n), n), row_norms(size(1, 5), size(1026, 3000)),
       tree_sums(size(2, 100), size(40, 64)), group_scales(32 * size(4, 60) + size(1, 31)),
       long_rows(size(2, 60), size(257, 1500)), prefix_hits(size(30, 300), size(4, 40)),
-      // More than a loop that ends too early has seen.
+      // Larger than a loop that ends too early has reached.
       kv_scores(size(2, 9), size(1001, 1100)), page_rows(size(1001, 1010), 1, 0, 2, 1),
       page_rows(2, 3, 1, 2, size(340, 400)), pad_rows(9, 4 * size(600, 700), 1), pad_rows(9, 4 * size(2050, 2100), 4),
-      // Where counters are counted.
+      // More nodes than a tree with room for any case above.
+      prefix_hits(size(9, 12), size(90'000, 120'000)),
+      // Cases whose counters are read.
       lab::like("kv_scores/96x16", kv_scores(32 * size(4, 12), size(17, 48))),
       lab::like("two_streams/700x4001", two_streams(size(1, 700), size(4002, 6000))),
       lab::like("row_norms/3x1025", row_norms(size(4, 9), 32 * size(40, 90) + 1))};

@@ -1,5 +1,5 @@
-// CUB's common primitives. Those of a warp and a block run in the kernel, with shared memory and barriers of their own;
-// those of the device run on the host, as one entry of the launch log with modelled time.
+// CUB's common primitives. Warp and block primitives run in the kernel, with their own shared memory and barriers;
+// device primitives run on the host, as one entry of the launch log with modelled time.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace sim {
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
                          const std::function<void()>& work);
 void host_wrote(const void* pointer, std::size_t bytes);
-/// A library's own access to device memory. The operators and iterators that it calls are the program's, on the host:
-/// they may not touch device memory.
+/// A library's own access to device memory. The operators and iterators that it calls are the program's and run on the
+/// host, so they may not touch device memory.
 void library_copy(void* to, const void* from, std::size_t bytes);
 }  // namespace sim
 
@@ -64,7 +64,7 @@ struct KeyValuePair {
   bool operator==(const KeyValuePair& other) const { return key == other.key && value == other.value; }
   bool operator!=(const KeyValuePair& other) const { return !(*this == other); }
 };
-/// The pair with the larger value, or the smaller one; of equals that with the smaller key.
+/// The pair with the larger value, or the smaller one; among equal values, the pair with the smaller key.
 struct ArgMax {
   template <class K, class V>
   KeyValuePair<K, V> operator()(const KeyValuePair<K, V>& a, const KeyValuePair<K, V>& b) const {
@@ -78,7 +78,7 @@ struct ArgMin {
   }
 };
 
-/// A number's bits as an unsigned number in the same order, and back.
+/// Converts a number's bits to an unsigned number in the same order, and back.
 template <class T>
 struct Traits {
   using UnsignedBits =
@@ -313,7 +313,7 @@ class BlockScan {
   }
 
  private:
-  /// Combines the values of all threads before this one; true for thread 0, which has none before it.
+  /// Combines the values of all threads before this one; returns true in thread 0, which has none before it.
   template <class Op>
   bool scan(T value, T& before, Op op, T& total) {
     const unsigned thread = detail::groups::thread_in_block(), warp = thread / 32;
@@ -362,7 +362,8 @@ class BlockHistogram {
   }
 };
 
-/// Each item with the one before it (Left) or after it (Right), which at the block's end may be given.
+/// Calls the operator for each item and the one before it (Left) or after it (Right); the neighbour at the block's end
+/// may be given.
 template <class T, int X, int Y = 1, int Z = 1>
 class BlockAdjacentDifference {
   static constexpr int threads = X * Y * Z;
@@ -404,7 +405,7 @@ class BlockAdjacentDifference {
   }
 
  private:
-  // Items beyond the valid ones, and one without a neighbour, stay as they are. `out` may be `items`.
+  // Items beyond the valid ones, and an item without a neighbour, stay unchanged. `out` may be `items`.
   template <int Items, class Out, class Op>
   void left(T (&items)[Items], Out (&out)[Items], Op op, T* before, int valid) {
     const int thread = static_cast<int>(detail::groups::thread_in_block());
@@ -446,7 +447,7 @@ struct exchange {
   T values[Used ? Count : 1];
 };
 
-/// What a thread moves at a time if the algorithm vectorizes: 4, 2 or 1 of CUB's words.
+/// The words that a thread moves at a time if the algorithm vectorizes: 4, 2 or 1 of CUB's.
 template <class T, int Items>
 struct vector_of {
   static constexpr int word = sizeof(T) % 8 == 0 ? 8 : sizeof(T) % 4 == 0 ? 4 : sizeof(T) % 2 == 0 ? 2 : 1;
@@ -546,7 +547,7 @@ class BlockStore {
   TempStorage& storage_;
 };
 
-// ---- the device. Without temporary storage a call returns how much it needs; here one byte suffices.
+// ---- the device. Without temporary storage, a call returns the size that it needs; here one byte suffices.
 
 namespace detail {
 

@@ -9,7 +9,7 @@
 namespace nvtx3 {
 class scoped_range {
  public:
-  /// Uses the message as the name; colours and payloads are for timelines.
+  /// Uses the message as the name; ignores colours and payloads.
   template <class... Anything>
   explicit scoped_range(const Anything&... attributes) {
     std::string name;

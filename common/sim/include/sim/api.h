@@ -1,5 +1,5 @@
 // The CUDA runtime API of the simulated device: same names, same error codes, modelled clock. A call has done its work
-// when it returns: only the clock is asynchronous.
+// when it returns; only the clock is asynchronous.
 #pragma once
 
 #include <cstddef>
@@ -215,7 +215,7 @@ enum cudaDriverEntryPointQueryResult {
 constexpr unsigned long long cudaEnableDefault = 0, cudaEnableLegacyStream = 1, cudaEnablePerThreadDefaultStream = 2;
 
 extern "C" {
-/// Only the functions for tensor maps have addresses; of others it says that there are none.
+/// Returns addresses of the functions for tensor maps only; reports others as missing.
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
                                              unsigned long long flags, cudaDriverEntryPointQueryResult* how = nullptr);
 // ---- errors, device
@@ -234,7 +234,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
-/// Fails, as there is no second device.
+/// Fails, because there is no second device.
 cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 cudaError_t cudaDeviceDisablePeerAccess(int peer);
@@ -343,16 +343,16 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEven
 
 namespace sim {
 
-/// From now on the program's host code may read and write device memory, as libraries that run on the host do.
+/// From now on the program's host code may read and write device memory, as host libraries do.
 void share_device_memory_with_host();
 enum class memory_kind : unsigned char { device, managed, pinned };
 /// `pc` identifies the line that allocates, for the report about memory that was never freed.
 cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc);
-/// Likewise, in the order of a stream: while that is captured, each launch of the graph allocates this address.
+/// The same in stream order: if the stream is being captured, each launch of the graph allocates this address.
 cudaError_t allocate_async(void** pointer, std::size_t bytes, cudaStream_t stream, const void* pc);
 cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height, const void* pc);
 cudaError_t mapped_pointer(void** device, void* host);
-/// The allocation of device memory, or of pinned or managed, that contains an address; false if none does.
+/// The allocation of device, pinned or managed memory that contains an address; false if there is none.
 bool allocation_around(const void* address, void** begin, std::size_t* bytes);
 cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
 cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offset, void* other, std::size_t bytes,
@@ -361,7 +361,7 @@ cudaError_t symbol_address(void** pointer, const void* symbol, std::size_t bytes
 cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t prefetch(const void* pointer, std::size_t bytes, cudaMemLocation where, cudaStream_t stream);
 cudaError_t advise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, cudaMemLocation where);
-/// Blocks that fit on one multiprocessor.
+/// How many blocks fit on one multiprocessor.
 cudaError_t occupancy(int* blocks, const void* kernel, int threads, std::size_t dynamic_shared_bytes);
 
 inline cudaMemLocation location_of(int device) {
@@ -438,7 +438,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
                                                                    std::size_t dynamic_shared_bytes, unsigned) {
   return sim::occupancy(blocks, reinterpret_cast<const void*>(kernel), threads, dynamic_shared_bytes);
 }
-/// The largest of the block sizes that give the most resident threads, and the grid that fills the device with them.
+/// The largest block size that gives the most resident threads, and the grid that then fills the device.
 template <class T, class SharedBytes>
 cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, T* kernel, SharedBytes shared_bytes,
                                                            int limit = 0) {

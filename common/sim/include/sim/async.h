@@ -1,6 +1,6 @@
 // Asynchronous copies into shared memory, and the functions that wait for them: the __pipeline functions,
-// cuda::pipeline, cuda::barrier, cooperative groups' memcpy_async. The data moves when a thread waits for its copies,
-// not before: a thread that reads too early sees the old values.
+// cuda::pipeline, cuda::barrier, cooperative groups' memcpy_async. The data moves only when a thread waits for its
+// copies: a thread that reads too early sees the old values.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace sim {
 
-/// The load is counted now, the store when the copy happens; both at `pc`. The last `zeros` bytes become zero. For the
-/// race check the copy may write at any moment from now until then. `barrier`: the cuda::barrier whose phase waits for
-/// it; null: the thread waits itself.
+/// Counts the load now, and the store when the copy happens; both at `pc`. The last `zeros` bytes become zero. For the
+/// race check the copy may write at any moment until then. `barrier`: the cuda::barrier whose phase waits for the copy;
+/// null: the thread itself waits.
 void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros, const void* barrier, const void* pc);
 void commit_copies();
 /// Performs the calling thread's copies, except those of the last `groups` commits.
 void wait_for_copies(std::size_t groups);
-/// Performs those of the calling thread's copies that this barrier waits for.
+/// Performs the calling thread's copies that this barrier waits for.
 void make_barrier_copies(const void* barrier);
 
 /// Thread `rank` of `size` copies its part, in the widest pieces that both addresses allow.
@@ -171,7 +171,7 @@ class pipeline_shared_state {
 template <thread_scope Scope>
 class pipeline {
  public:
-  pipeline() = default;  ///< of one thread
+  pipeline() = default;  ///< for one thread
   pipeline(const cooperative_groups::thread_group& group, ::std::size_t stages)
       : group_(group), alone_(false), stages_(stages) {}
 
@@ -222,7 +222,7 @@ template <class Group, class T, class Size, thread_scope Scope>
 SIM_CALLED_HERE void memcpy_async(const Group& group, T* to, const T* from, Size bytes, barrier<Scope>& barrier) {
   sim::copy_part(group.thread_rank(), group.size(), to, from, bytes, &barrier, SIM_CALLER);
 }
-// The two sides need not be of one type.
+// The two sides may have different types.
 template <class Size, thread_scope Scope>
 SIM_CALLED_HERE void memcpy_async(void* to, const void* from, Size bytes, pipeline<Scope>&) {
   sim::copy_part(0, 1, to, from, bytes, nullptr, SIM_CALLER);

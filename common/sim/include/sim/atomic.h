@@ -10,8 +10,8 @@
 
 namespace sim {
 
-/// Replaces *address by op(*address) atomically and returns the old value. Not observed: `op` is not copied, since a
-/// lambda's copy constructor has hooks, at which the thread may be interrupted after its access has been recorded.
+/// Replaces *address by op(*address) atomically and returns the old value. Not observed. `op` is not copied: a lambda's
+/// copy constructor has hooks, at which the thread could be interrupted after its access was recorded.
 template <class T, class Operation>
 SIM_UNOBSERVED T exchange_by(T* address, const Operation& op) {
   T old, desired;
@@ -52,7 +52,7 @@ SIM_UNOBSERVED SIM_WIDE_ATOMIC T exchange_16(T* address, const T* compare, T val
   return old;
 }
 
-/// One instruction for a vector of floats; each element is updated atomically on its own.
+/// One instruction for a vector of floats; each element is updated atomically by itself.
 template <class Vector>
 SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc, scope within) {
   observe_atomic(address, sizeof(Vector), pc, false, within);
@@ -64,7 +64,7 @@ SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc
   return old;
 }
 
-// With a memory order: `how` is one of the compiler's, which are also those of std::memory_order.
+// With a memory order: `how` is one of the compiler's orders, which have std::memory_order's values.
 constexpr bool releases(int how) {
   return how == __ATOMIC_RELEASE || how == __ATOMIC_ACQ_REL || how == __ATOMIC_SEQ_CST;
 }

@@ -20,7 +20,7 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
-#define __cluster_dims__(...)  // simcc writes it into the kernel
+#define __cluster_dims__(...)  // simcc writes the dimensions into the kernel
 #ifndef __clang__
 #define __builtin_assume(condition) static_cast<void>(0)  // clang has it, as nvcc does
 #endif
@@ -41,14 +41,14 @@ struct dimensions {
   operator dim3() const { return {x, y, z}; }
 };
 }  // namespace types
-/// A value that can be made and copied where nothing is observed: no code of the program's runs for it.
+/// A value that can be constructed and copied in unobserved code: that runs no code of the program.
 template <class T>
 inline constexpr bool plain = std::is_trivial_v<T>&& std::is_trivially_constructible_v<T, T&>;
 /// The types that one load or store of a thread can move.
 template <class T>
 inline constexpr bool moves_at_once = std::is_arithmetic_v<T> || is_vector<T>;
 
-/// Tells assembly.cpp which loop this is in; `constexpr` functions have such loops, too.
+/// Tells assembly.cpp which loop this is; `constexpr` functions have such loops, too.
 __attribute__((always_inline)) inline void mark_rolled_loop() { asm volatile(".set sim_rolled, 0"); }
 __attribute__((always_inline)) constexpr void rolled_loop() {
   return __builtin_is_constant_evaluated() ? void() : mark_rolled_loop();
@@ -80,11 +80,11 @@ inline void __threadfence_block() { sim::fence(sim::scope::block); }
 inline void __threadfence_system() { sim::fence(); }
 inline long long clock64() { return static_cast<long long>(sim::modelled_cycles()); }
 
-// ---- loads and stores with a cache hint: the same traffic. They are part of the line that calls them.
+// ---- loads and stores with a cache hint: the same traffic. They count for the calling line.
 
 namespace sim {
 typedef int sixteen_byte_word __attribute__((vector_size(16), may_alias));
-/// In pieces of 16 bytes if it is that wide: double4 takes two, and clang would split a float4.
+/// In pieces of 16 bytes if it is wider: double4 takes two, and clang would split a float4.
 template <class T>
 __forceinline__ void move(T* to, const T* from) {
   if constexpr (sizeof(T) % 16 == 0)
@@ -128,7 +128,7 @@ namespace sim {
 bool is_shared(const void* address);
 bool is_global(const void* address);
 unsigned multiprocessors();
-/// Ends the kernel as a fault of the hardware does.
+/// Ends the kernel like a hardware fault.
 [[noreturn]] void trap(const void* pc);
 }  // namespace sim
 
@@ -142,7 +142,7 @@ SIM_CALLED_HERE void __trap() { sim::trap(SIM_CALLER); }
 inline void __brkpt() {}
 inline void __prof_trigger(int) {}
 
-// Programmatic dependent launch. Here a launch begins when the one before it has ended, so nothing waits; accesses of
-// what that one used are checked to come after the wait.
+// Programmatic dependent launch. Here a launch begins when the previous one has ended, so nothing waits; the checks
+// still require accesses of the previous kernel's memory to come after the wait.
 inline void cudaGridDependencySynchronize() { sim::note_dependency(true); }
 inline void cudaTriggerProgrammaticLaunchCompletion() { sim::note_dependency(false); }

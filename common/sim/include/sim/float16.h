@@ -1,4 +1,4 @@
-// Numbers of 16 bits, in software: each operation is computed wide and rounded once.
+// 16-bit numbers, in software: each operation is computed wide and rounded once.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@ struct bfloat16 {
 };
 template <class Format>
 inline constexpr std::uint16_t infinity16 = ((1 << Format::exponent_bits) - 1) << Format::mantissa_bits;
-constexpr std::uint16_t nan16 = 0x7fff;  // the one that a GPU generates
+constexpr std::uint16_t nan16 = 0x7fff;  // the one that GPUs generate
 
 enum class rounding { nearest, zero, up, down };
 
@@ -32,7 +32,7 @@ std::uint16_t encode(double x, rounding mode = rounding::nearest) {
   if (std::isnan(x)) return nan16;
   if (std::isinf(x)) return sign | infinity16<Format>;
   const int own = static_cast<int>(bits >> 52 & 0x7ff) - 1023, exponent = own < lowest ? lowest : own;
-  // In units of the last place, exactly: a power of two more or less.
+  // In units of the last place, which is exact: it multiplies by a power of two.
   const auto power = static_cast<std::uint64_t>(1023 + Format::mantissa_bits - exponent) << 52;
   const double units = std::fabs(x) * sim::bit_cast<double>(power);
   auto whole = static_cast<int>(units);
@@ -59,7 +59,8 @@ float decode(std::uint16_t x) {
   return sim::bit_cast<float>(bits | sign);
 }
 
-/// a + b rounded to odd: an inexact sum gets an odd last bit, so that rounding it to fewer bits is as rounding once.
+/// a + b rounded to odd: an inexact sum gets an odd last bit, so that a second rounding to fewer bits gives the result
+/// of rounding once.
 inline double sum_to_odd(double a, double b) {
   const double sum = a + b;
   if (!std::isfinite(sum)) return sum;

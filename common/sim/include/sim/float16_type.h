@@ -1,7 +1,7 @@
 // One 16-bit type, its pair and all of CUDA's functions on them. cuda_fp16.h and cuda_bf16.h include this, each with
-// its own names: SIM_HALF and SIM_HALF2, the types; SIM_RAW and SIM_RAW2, their bits; SIM_WORD, as the functions' names
-// have it; SIM_FORMAT; SIM_OTHER, the other header's type. Operands come by reference, pairs by their copy constructor:
-// for the copy that passing a plain struct by value makes, g++ notes no line.
+// its own names: SIM_HALF and SIM_HALF2, the types; SIM_RAW and SIM_RAW2, their bits; SIM_WORD, the type's part in
+// function names; SIM_FORMAT; SIM_OTHER, the other header's type. Operands are passed by reference, pairs by their copy
+// constructor: g++ records no line for the copy of a plain struct passed by value.
 
 #define SIM_JOIN_(a, b, c, d, e) a##b##c##d##e
 #define SIM_JOIN(a, b, c, d, e) SIM_JOIN_(a, b, c, d, e)
@@ -139,7 +139,7 @@ SIM_DEFINE SIM_HALF2 SIM_PAIR(__lows2)(SIM_HALF2 a, SIM_HALF2 b) { return {a.x, 
 SIM_DEFINE SIM_HALF2 SIM_PAIR(__highs2)(SIM_HALF2 a, SIM_HALF2 b) { return {a.y, b.y}; }
 SIM_DEFINE SIM_HALF2 __lowhigh2highlow(SIM_HALF2 a) { return {a.y, a.x}; }
 
-// ---- arithmetic. On pairs, each does for both halves what its twin of one less 2 does.
+// ---- arithmetic. On pairs, each function applies the one without the 2 to both halves.
 
 #define SIM_UNARY(name, expression)                                  \
   SIM_DEFINE SIM_HALF name(const SIM_HALF& a) { return expression; } \

@@ -1,4 +1,4 @@
-// Numbers of 8 bits, in software: E4M3 (448 is the largest, no infinity, one NaN) and E5M2 (the upper byte of a half).
+// 8-bit numbers, in software: E4M3 (448 is the largest, no infinity, one NaN) and E5M2 (the upper byte of a half).
 #pragma once
 
 #include "sim/float16.h"
@@ -14,7 +14,7 @@ struct e5m2 {
   static constexpr int largest = 0x7b, beyond = 0x7c;  // infinity
 };
 
-/// Rounded to nearest. Beyond the largest number: that, if `saturates`.
+/// Rounds to nearest. Numbers beyond the largest become the largest, if `saturates`.
 template <class Format>
 std::uint8_t encode8(double x, bool saturates) {
   constexpr bool wide = Format::mantissa_bits == 2;
@@ -36,7 +36,7 @@ std::uint8_t encode8(double x, bool saturates) {
   return static_cast<std::uint8_t>(sign | encoded);
 }
 
-/// As the bits of a half, which holds each number of both formats.
+/// As the bits of a half, which represents every number of both formats.
 template <class Format>
 std::uint16_t half_of8(std::uint8_t x) {
   const unsigned sign = (x & 0x80u) << 8, magnitude = x & 0x7fu;

@@ -65,7 +65,7 @@ struct cudaMemAllocNodeParams {
 struct cudaMemFreeNodeParams {
   void* dptr;
 };
-/// A number that kernels set and conditional nodes ask for.
+/// A number that kernels set and conditional nodes read.
 using cudaGraphConditionalHandle = unsigned long long;
 enum cudaGraphConditionalNodeType { cudaGraphCondTypeIf = 0, cudaGraphCondTypeWhile = 1, cudaGraphCondTypeSwitch = 2 };
 struct cudaConditionalNodeParams {
@@ -113,7 +113,7 @@ constexpr unsigned long long cudaGraphInstantiateFlagAutoFreeOnLaunch = 1;
 
 extern "C" {
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
-/// Adds what is captured to a graph that exists, of which cudaStreamEndCapture then needs no address.
+/// Adds the captured work to an existing graph; cudaStreamEndCapture then needs no address for one.
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                           const cudaGraphEdgeData* edges, std::size_t count,
                                           cudaStreamCaptureMode mode);
@@ -157,7 +157,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 }
 cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                              const cudaGraphEdgeData* edges, std::size_t count, cudaGraphNodeParams* parameters);
-/// As before CUDA 13.
+/// The signature before CUDA 13.
 inline cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                     std::size_t count, cudaGraphNodeParams* parameters) {
   return cudaGraphAddNode(node, graph, dependencies, nullptr, count, parameters);
@@ -169,7 +169,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
                                      unsigned long long* id = nullptr, cudaGraph_t* graph = nullptr,
                                      const cudaGraphNode_t** dependencies = nullptr,
                                      const cudaGraphEdgeData** edges = nullptr, std::size_t* count = nullptr);
-/// As before CUDA 13.
+/// The signature before CUDA 13.
 inline cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                             unsigned long long* id, cudaGraph_t* graph,
                                             const cudaGraphNode_t** dependencies, std::size_t* count) {
@@ -188,7 +188,7 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* f
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0) {
   return cudaGraphInstantiateWithFlags(exec, graph, flags);
 }
-/// As before CUDA 12.
+/// The signature before CUDA 12.
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t*, char*,
                                         std::size_t) {
   return cudaGraphInstantiateWithFlags(exec, graph, 0);

@@ -1,5 +1,5 @@
-// What `kernel<<<grid, block, shared, stream>>>(arguments)` becomes: SIM_KERNEL(kernel)(configure(...))(arguments), or
-// that macro's expansion.
+// The expansion of `kernel<<<grid, block, shared, stream>>>(arguments)`: SIM_KERNEL(kernel)(configure(...))(arguments),
+// or the expansion of that macro.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct configuration {
   cudaStream_t stream = nullptr;
   bool cooperative = false;  ///< all blocks run at once, so that the grid can have barriers
   dim3 cluster = {1, 1, 1};  ///< blocks that run together and share their shared memory
-  bool early = false;        ///< may begin before the kernel before it in its stream has ended
+  bool early = false;        ///< may begin before the previous kernel in its stream has ended
 };
 inline configuration configure(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes = 0,
                                cudaStream_t stream = nullptr) {
@@ -26,7 +26,7 @@ inline configuration configure(dim3 grid, dim3 block, std::size_t dynamic_shared
 }
 
 namespace types {
-/// What simcc makes of an argument NULL: any pointer, or 0.
+/// simcc replaces an argument NULL by this: any pointer, or 0.
 struct null {
   template <class T>
   constexpr operator T() const {
@@ -34,7 +34,7 @@ struct null {
   }
 };
 
-/// And of a literal 0: whatever that converts to.
+/// And a literal 0 by this: anything that 0 converts to.
 struct zero {
   template <class T>
   constexpr operator T() const {
@@ -45,8 +45,8 @@ struct zero {
 template <class T>
 using zero_as_int = std::conditional_t<std::is_same_v<std::decay_t<T>, zero>, int, T>;
 
-/// Runs `thread_body(frame)` once for each thread. `frame` holds the kernel's arguments, `frame_bytes` long. Errors are
-/// those of a CUDA launch: read them with cudaGetLastError.
+/// Runs `thread_body(frame)` once for each thread. `frame` holds the kernel's arguments in `frame_bytes` bytes. Errors
+/// are those of a CUDA launch: read them with cudaGetLastError.
 void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
             std::size_t frame_bytes);
 
@@ -77,7 +77,7 @@ struct copied_bytes {
   alignas(T) char bytes[sizeof(T)];
   copied_bytes(const T& from) { __builtin_memcpy(bytes, static_cast<const void*>(&from), sizeof from); }
 };
-/// A reference stays one, to memory that both sides can reach.
+/// A reference remains a reference, to memory that both sides can access.
 template <class T>
 struct reference {
   std::remove_reference_t<T>* to;
@@ -88,7 +88,7 @@ template <class T>
 using kept =
     std::conditional_t<std::is_lvalue_reference_v<T>, reference<T>,
                        std::conditional_t<passed_by_address<T>, copied_bytes<std::decay_t<T>>, std::decay_t<T>>>;
-/// A kernel that gets such parameters: each thread passes its own copy of the bytes.
+/// A kernel with such parameters: each thread passes its own copy of the bytes.
 template <class... Parameters>
 struct kernel_of_bytes {
   void (*kernel)(std::conditional_t<passed_by_address<Parameters>, copied_bytes<Parameters>&, Parameters>...);
@@ -98,7 +98,7 @@ struct kernel_of_bytes {
 };
 
 namespace types {
-/// A kernel and its parameters if its name alone determines them: not those of a template that deduces them.
+/// A kernel and its parameters if its name alone determines them; templates that deduce them are excluded.
 template <class... Parameters>
 struct parameters {
   void (*kernel)(Parameters...);
@@ -113,7 +113,7 @@ struct parameters_in<void(Parameters...)> {
 template <class Function>
 typename parameters_in<Function>::type parameters_of(int, Function*);
 namespace types {
-/// Of a template or an overloaded kernel: the one that has exactly these.
+/// For a template or an overloaded kernel: the one with exactly these parameters.
 template <class... Parameters>
 struct exactly {
   using kernel = void(Parameters...);
@@ -153,7 +153,7 @@ class configured_kernel {
   Signature signature_;
 
  private:
-  /// Is there a literal 0 among them, and a kernel that takes ints there?
+  /// Whether one of the arguments is a literal 0 and a kernel takes ints there.
   template <class... Arguments>
   static constexpr bool with_ints() {
     if constexpr ((std::is_same_v<std::decay_t<Arguments>, zero> || ...))
@@ -170,8 +170,8 @@ class configured_kernel {
   Kernel kernel_;
   configuration config_;
 };
-/// Braced arguments have no type but the parameter's, and a literal 0 may be a null pointer. Fewer arguments than
-/// parameters: the kernel has defaults. More: it is a template, and they determine its last parameters.
+/// Braced arguments take the parameter's type, and a literal 0 may be a null pointer. With fewer arguments than
+/// parameters, the kernel has defaults; with more, it is a template whose last parameters they determine.
 template <class Kernel, class Signature, class... Parameters>
 struct configured_kernel<Kernel, Signature, parameters<Parameters...>> : configured_kernel<Kernel, Signature> {
   using base = configured_kernel<Kernel, Signature>;
@@ -190,7 +190,7 @@ struct configured_kernel<Kernel, Signature, parameters<Parameters...>> : configu
 
 }  // namespace types
 
-/// What `Signature` would return for an int; void if it cannot be called with one.
+/// The return type of `Signature` called with an int; void if that is invalid.
 template <class Signature, class = void>
 struct signature_result {
   using type = void;
@@ -249,7 +249,7 @@ template <class... Parameters>
 bound_kernel bind_kernel(const void* kernel, void** arguments) {
   return bind_each<Parameters...>(kernel, arguments, std::index_sequence_for<Parameters...>());
 }
-/// simcc puts this around a kernel that is cast to void*: the cast loses the types of its arguments.
+/// simcc wraps this around a kernel that is cast to void*, because the cast loses its parameter types.
 template <class... Parameters>
 void* kernel_address(void (*kernel)(Parameters...)) {
   void* address = reinterpret_cast<void*>(kernel);
@@ -311,7 +311,7 @@ using cudaStreamAttrValue = cudaLaunchAttributeValue;
 #define cudaStreamAttributePriority cudaLaunchAttributePriority
 #define cudaStreamAttributeSynchronizationPolicy cudaLaunchAttributeSynchronizationPolicy
 extern "C" {
-/// A hint about L2, which the model of time does not follow.
+/// A hint about L2, which the time model ignores.
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID id, const cudaStreamAttrValue* value);
 cudaError_t cudaCtxResetPersistingL2Cache();
 }
@@ -364,16 +364,17 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   }(std::forward<Arguments>(arguments)...);
 }
 
-// What stands before <<< is the program's own text, which a macro can make long: its accesses are seen, its blocks not.
+// The text before <<< is the program's own, and a macro can make it long: its accesses are observed, its blocks are
+// not.
 #define SIM_OF_LAUNCH __attribute__((SIM_UNCOUNTED))
-// The name is an argument of a type-dependent call: if it does not name exactly one function, nothing is returned.
+// The name is an argument of a type-dependent call: nothing is returned unless it names exactly one function.
 #define SIM_SIGNATURE(...) \
   [=](auto sim_any) -> decltype(::sim::parameters_of(sim_any, __VA_ARGS__)) { return {__VA_ARGS__}; }
 #define SIM_KERNEL(...)                                                                          \
   ::sim::named_kernel(                                                                           \
       #__VA_ARGS__, [=](auto... sim_arguments) SIM_OF_LAUNCH { __VA_ARGS__(sim_arguments...); }, \
       SIM_SIGNATURE(__VA_ARGS__))
-// The same for arguments that may fit no kernel.
+// The same for arguments that may match no kernel.
 #define SIM_TRIED_KERNEL(...)                                                                                \
   ::sim::named_kernel(                                                                                       \
       #__VA_ARGS__,                                                                                          \

@@ -1,5 +1,5 @@
-// What the simulated device has to know about the processor that it runs on: one file for each in machine/. The
-// compiler's assembly is that of tools/x86_64.cpp and tools/arm64.cpp.
+// The processor-specific part of the simulated device: one file for each processor in machine/. tools/x86_64.cpp and
+// tools/arm64.cpp read the compiler's assembly.
 #pragma once
 
 #if defined(__x86_64__)

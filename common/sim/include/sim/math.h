@@ -1,5 +1,5 @@
-// CUDA's arithmetic functions and intrinsics, for kernels and for host code. What CUDA has as a fast approximation
-// (__expf, __fdividef, ...) is the exact function here.
+// CUDA's arithmetic functions and intrinsics, for kernels and for host code. CUDA's fast approximations (__expf,
+// __fdividef, ...) are the exact functions here.
 #pragma once
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 // ---- minimum and maximum
 
-// For a signed and an unsigned number: both as unsigned, as in CUDA.
+// A signed and an unsigned number: both count as unsigned, as in CUDA.
 #define SIM_MIN_MAX(a, b)                                 \
   constexpr auto min(a x, b y) {                          \
     using common = decltype(x + y);                       \
@@ -38,7 +38,7 @@ SIM_MIN_MAX(unsigned long long, unsigned long long)
 SIM_MIN_MAX(long long, unsigned long long)
 SIM_MIN_MAX(unsigned long long, long long)
 #undef SIM_MIN_MAX
-// The other operand if one is NaN.
+// If one is NaN, the other.
 inline float min(float x, float y) { return fminf(x, y); }
 inline float max(float x, float y) { return fmaxf(x, y); }
 inline double min(double x, double y) { return ::fmin(x, y); }
@@ -73,7 +73,7 @@ inline double __hiloint2double(int high, int low) {
 
 namespace sim {
 
-/// The compiler can neither know the value nor move the arithmetic with it.
+/// The compiler can neither know the value nor move the arithmetic.
 template <class T>
 SIM_UNOBSERVED T opaque(T value) {
   volatile T kept = value;
@@ -88,8 +88,8 @@ SIM_UNOBSERVED auto rounded(int mode, Operation op, T... operands) {
   return result;
 }
 
-/// To an integer as PTX's cvt: rounds towards zero and saturates; NaN gives 0, or the highest bit alone
-/// where one of the types has 64 bits.
+/// Converts to an integer as PTX's cvt: rounds toward zero and saturates; NaN gives 0, or only the highest bit if one
+/// of the types has 64 bits.
 template <class To, class From>
 To saturated(From x) {
   if (x != x) return sizeof(From) == 8 || sizeof(To) == 8 ? static_cast<To>(To{1} << (8 * sizeof(To) - 1)) : To{0};
@@ -157,7 +157,7 @@ namespace sim {
 constexpr double pi = 3.14159265358979323846;
 
 // The angle to the nearest multiple of pi / 2 is exact: no digits are lost near a zero. A GPU computes both without
-// branches, so lanes must not part here; compilers may lay out such branches so that lanes do not meet behind them.
+// branches, so lanes must not diverge here: a compiler may lay out branches so that lanes do not reconverge.
 SIM_UNOBSERVED inline double sin_of_pi(double x) {
   if (std::isinf(x)) return std::numeric_limits<double>::quiet_NaN();
   const double quarter = std::nearbyint(2 * std::fmod(x, 2.0)), rest = (std::fmod(x, 2.0) - quarter / 2) * pi;
@@ -258,8 +258,8 @@ inline float fdividef(float x, float y) { return x / y; }
 inline double fdivide(double x, double y) { return x / y; }
 inline float fdivide(float x, float y) { return x / y; }
 
-// Functions of their own, not inline, because a GPU takes few instructions for them. `const`: they touch no memory, so
-// a value loaded before such a call need not be loaded again after it, as with nvcc.
+// Not inlined, because a GPU takes few instructions for them. `const`: they touch no memory, so values loaded before
+// such a call need not be loaded again after it, as with nvcc.
 extern "C" {
 [[gnu::const]] float sim_rsqrtf(float x);
 [[gnu::const]] double sim_rsqrt(double x);
@@ -312,7 +312,7 @@ inline unsigned __brev(unsigned x) { return static_cast<unsigned>(__brevll(x) >>
 inline unsigned short __nv_bswap16(unsigned short x) { return __builtin_bswap16(x); }
 inline unsigned __nv_bswap32(unsigned x) { return __builtin_bswap32(x); }
 inline unsigned long long __nv_bswap64(unsigned long long x) { return __builtin_bswap64(x); }
-/// The place of the offset-th set bit from `base` on, upwards or (offset < 0) downwards; 0xffffffff where there is
+/// The position of the offset-th set bit from `base` on, upwards or (offset < 0) downwards; 0xffffffff if there is
 /// none.
 inline unsigned __fns(unsigned mask, unsigned base, int offset) {
   if (offset == 0) return (mask >> (base & 31)) & 1 ? base : 0xffffffffu;
@@ -356,7 +356,8 @@ inline unsigned __sad(int x, int y, unsigned z) {
                 : static_cast<unsigned>(x) - static_cast<unsigned>(y)) +
          z;
 }
-/// Each of the four bytes is the one of y:x that the nibble of `selector` names; its bit 3 asks for copies of the sign.
+/// Each result byte is the byte of y:x selected by a nibble of `selector`; the nibble's bit 3 replicates that byte's
+/// sign.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
   unsigned result = 0;

@@ -1,5 +1,5 @@
-// What inline PTX becomes: tools/ptx.cpp turns each instruction into a call of the function with its name. Registers
-// are plain numbers of their size; an instruction's type says how it reads them.
+// The functions for inline PTX: tools/ptx.cpp turns each instruction into a call of the function with its name.
+// Registers are plain numbers of their size; an instruction's type says how to read them.
 #pragma once
 
 #include <cstring>
@@ -45,7 +45,7 @@ using bf16x2 = packed<bfloat16, 2>;
 struct tf32 {
   unsigned bits;
 };
-/// Two numbers of 8 bits.
+/// Two 8-bit numbers.
 template <class Format>
 struct pair8 {
   unsigned short bits;
@@ -73,7 +73,7 @@ using register_of = std::conditional_t<
         C == 'd', double,
         std::conditional_t<C == 'h', unsigned short, std::conditional_t<C == 'l', unsigned long long, unsigned>>>>;
 
-/// An operand's value in its register, and a register's value in an operand.
+/// Converts an operand's value to its register, and back.
 template <char C, class T>
 constexpr void check_operand() {
   static_assert(sizeof(T) == constraint_bytes(C) && std::is_scalar_v<T>,
@@ -95,7 +95,7 @@ SIM_PTX void output(T& x, register_of<C> r) {
   check_operand<C, T>();
   x = __builtin_bit_cast(std::remove_cv_t<T>, r);
 }
-/// What a register holds that nothing has been written to.
+/// The value of a register that was never written.
 template <char C>
 SIM_PTX register_of<C> unwritten() {
   const unsigned long long ones = ~0ull;
@@ -104,7 +104,7 @@ SIM_PTX register_of<C> unwritten() {
   return r;
 }
 
-/// A register as the instruction's type reads it: its bits, the lowest ones of a wider register.
+/// A register's bits as the instruction's type reads them: the lowest bits of a wider register.
 template <class T, class R>
 SIM_PTX T as(const R& r) {
   if constexpr (std::is_same_v<R, whole> || std::is_same_v<R, fraction>) {
@@ -123,7 +123,7 @@ SIM_PTX T as(const R& r) {
   }
 }
 struct sink {};  ///< _
-/// The result in a register; a wider one extends it by its sign.
+/// The result in a register; a wider register gets it sign-extended.
 template <class R, class T>
 SIM_PTX void put(R& r, const T& value) {
   static_assert(std::is_same_v<R, sink> || sizeof(R) >= sizeof(T),
@@ -168,7 +168,7 @@ template <class T, class D, class A>
 SIM_PTX void mov(D& d, const A& a) {
   put(d, as<T>(a));
 }
-/// The pieces in a word, and a word from pieces; the first is the lowest.
+/// Splits a word into pieces, and joins pieces to a word; the first is the lowest.
 template <class T, class A, class... D>
 SIM_PTX void unpack(const A& a, D&... d) {
   T bits = as<T>(a);
@@ -200,7 +200,7 @@ SIM_PTX void selp(D& d, const A& a, const B& b, bool p) {
 
 // ---- arithmetic
 
-/// f of numbers, or of the numbers in words. Those of 16 bits are computed wide and rounded once.
+/// f of numbers, or of the numbers in words. 16-bit numbers are computed wide and rounded once.
 template <class Format>
 SIM_PTX double wide(unsigned bits) {
   return decode<Format>(static_cast<std::uint16_t>(bits));
@@ -221,7 +221,7 @@ template <class T>
 using unsigned_of = std::conditional_t<
     sizeof(T) == 8, unsigned long long,
     std::conditional_t<sizeof(T) == 4, unsigned, std::conditional_t<sizeof(T) == 2, unsigned short, unsigned char>>>;
-/// In the range of unsigned numbers, where nothing overflows.
+/// In unsigned arithmetic, where nothing overflows.
 template <class T>
 SIM_PTX auto wrapping(T a) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
@@ -358,7 +358,7 @@ template <class T, class D, class A, class B>
 SIM_PTX void xor_(D& d, const A& a, const B& b) {
   put(d, static_cast<T>(as<T>(a) ^ as<T>(b)));
 }
-/// Shifts by the size of the type or more leave nothing, or the sign.
+/// Shifts by the type's size or more leave 0, or copies of the sign.
 template <class T, class D, class A, class B>
 SIM_PTX void shl(D& d, const A& a, const B& b) {
   const unsigned by = as<unsigned>(b);
@@ -399,7 +399,7 @@ SIM_PTX void prmt(D& d, const A& a, const B& b, const C& c) {
   }
   put(d, result);
 }
-/// Bit i of the table is the result where the bits of a, b and c are those of i.
+/// Bit i of the table is the result if the bits of a, b and c form i.
 template <class D, class A, class B, class C, class Table>
 SIM_PTX void lop3(D& d, const A& a, const B& b, const C& c, const Table& table) {
   const unsigned x = as<unsigned>(a), y = as<unsigned>(b), z = as<unsigned>(c), t = as<unsigned>(table);
@@ -463,7 +463,7 @@ SIM_PTX void dp4a_u32_u32(D& d, const A& a, const B& b, const C& c) {
   put(d, __dp4a(as<unsigned>(a), as<unsigned>(b), as<unsigned>(c)));
 }
 
-// Approximations give the exact function's value, rounded.
+// Approximations return the exact function's value, rounded.
 #define SIM_PTX_FUNCTION(name, wide_function)                                                  \
   template <class T, class D, class A>                                                         \
   SIM_PTX void name(D& d, const A& a) {                                                        \
@@ -479,7 +479,7 @@ SIM_PTX_UNARY(rcp, 1 / x)
 SIM_PTX_UNARY(rsqrt, 1 / ::std::sqrt(x))
 #undef SIM_PTX_FUNCTION
 
-// ---- comparisons: false if a number is NaN; those that end in u, true
+// ---- comparisons: false if a number is NaN; those that end in u are true
 
 #define SIM_PTX_COMPARISON(name, expression)                        \
   template <class T, class A, class B>                              \
@@ -526,7 +526,7 @@ inline constexpr rounding rounding_of = R == round_to::zero   ? rounding::zero
                                         : R == round_to::down ? rounding::down
                                         : R == round_to::up   ? rounding::up
                                                               : rounding::nearest;
-/// A number as the conversion's source: wide enough for all its bits.
+/// The conversion's source, wide enough for all its bits.
 template <class T>
 SIM_PTX auto source_of(T x) {
   return x;
@@ -671,7 +671,7 @@ SIM_PTX void isspacep_local(bool& d, const A& a) {
 struct words {
   unsigned long long low, high;
 };
-/// A copy of a size that only the program knows would be an access of its own.
+/// A copy with a size known only at run time would be observed as an access.
 SIM_PTX void copy_words(void* to, const void* from, unsigned bytes) {
   switch (bytes) {
     case 1: __builtin_memcpy(to, from, 1); break;
@@ -681,7 +681,7 @@ SIM_PTX void copy_words(void* to, const void* from, unsigned bytes) {
     default: __builtin_memcpy(to, from, 16);
   }
 }
-/// How a load or store relates to those of other threads.
+/// How a load or store is ordered with those of other threads.
 enum class order { plain, relaxed, acquire, release };
 template <order How>
 SIM_CALLED_HERE words load(std::uintptr_t address, unsigned bytes) {
@@ -755,7 +755,7 @@ template <class T, class D, class A, class B>
 SIM_PTX void atom_cas(D&& d, std::uintptr_t address, const A& compare, const B& value) {
   put(d, ::atomicCAS(reinterpret_cast<T*>(address), as<T>(compare), as<T>(value)));
 }
-/// Of 16-bit numbers: the word at once.
+/// For 16-bit numbers: the whole word at once.
 template <class T>
 SIM_CALLED_HERE unsigned atom_add_packed(std::uintptr_t address, unsigned more) {
   using word = typename T::word;
@@ -790,7 +790,7 @@ template <class N>
 SIM_PTX void cp_async_wait_group(const N& groups) {
   sim::wait_for_copies(as<unsigned>(groups));
 }
-/// Also those that are not committed.
+/// Includes uncommitted ones.
 SIM_PTX void cp_async_wait_all() {
   sim::commit_copies();
   sim::wait_for_copies(0);
@@ -817,7 +817,7 @@ SIM_PTX void stmatrix(std::uintptr_t row, const A&... a) {
   store_matrix<sizeof...(A), Transposed>(row, matrix_parts{{as<unsigned>(a)...}});
 }
 
-/// In and out of registers: the return value is in two of the host's.
+/// In and out of registers: the result is in two of the host's.
 struct sums {
   unsigned c[4];
 };
@@ -827,7 +827,7 @@ SIM_CALLED_HERE sums multiplied(unsigned a0, unsigned a1, unsigned a2, unsigned 
   sim::multiply(mine, SIM_CALLER);
   return {{mine.c[0], mine.c[1], mine.c[2], mine.c[3]}};
 }
-/// Registers one after the other, as words.
+/// Registers in order, as words.
 template <unsigned Count>
 struct fragment {
   unsigned word[Count] = {};
@@ -919,7 +919,7 @@ template <class Bytes>
 SIM_PTX void mbarrier_complete(std::uintptr_t address, const Bytes& bytes) {
   mbarrier_arrive_here(address, 0, 0, -as<int>(bytes));
 }
-/// Whether the phase with this parity, or that of the state that an arrival returned, is over.
+/// Whether the phase with this parity, or the phase of the state that an arrival returned, has ended.
 template <class D, class Parity>
 SIM_PTX void mbarrier_wait_parity(D& d, std::uintptr_t address, const Parity& parity) {
   put(d, mbarrier_wait_here(address, as<unsigned>(parity) & 1));
@@ -989,7 +989,7 @@ template <unsigned Count>
 struct words_of {
   unsigned word[Count];
 };
-/// A, or B: in shared memory, or in four registers.
+/// A or B: in shared memory, or in four registers.
 struct factor {
   unsigned long long descriptor = 0;
   unsigned word[4] = {};
@@ -1075,7 +1075,7 @@ SIM_CALLED_HERE void cluster_wait() { sim::wait_for_cluster(SIM_CALLER); }
 SIM_CALLED_HERE std::uintptr_t in_block_here(std::uintptr_t shared, unsigned rank) {
   return reinterpret_cast<std::uintptr_t>(sim::in_block(reinterpret_cast<const void*>(shared), rank, SIM_CALLER));
 }
-/// The same place in another block: of an address in PTX's window of shared memory, or of a pointer.
+/// The same place in another block, for an address in PTX's window of shared memory or for a pointer.
 template <class T, bool Window, class D, class A, class Rank>
 SIM_PTX void mapa(D& d, const A& a, const Rank& rank) {
   if constexpr (Window)
@@ -1091,7 +1091,7 @@ SIM_PTX void getctarank(D& d, const A& a) {
 
 // ---- functions of a warp
 
-/// c: the lanes of a part in bits 8 to 12, the last lane that may be read in bits 0 to 4.
+/// c: bits 8 to 12 select the lanes of a part, bits 0 to 4 the last lane that may be read.
 enum class shuffle_mode { up, down, bfly, idx };
 SIM_CALLED_HERE unsigned shuffle_from(unsigned mask, unsigned value, unsigned lane) {
   return sim::shuffle<sim::from_index>(mask, value, static_cast<int>(lane), 32, SIM_CALLER);
@@ -1146,7 +1146,7 @@ SIM_PTX_REDUX(and)
 SIM_PTX_REDUX(or)
 SIM_PTX_REDUX(xor)
 #undef SIM_PTX_REDUX
-/// Of the lanes in the mask, the lowest leads.
+/// The lowest lane in the mask leads.
 template <class D, class P, class M>
 SIM_PTX void elect(D&& leader, P& leads, const M& mask) {
   const unsigned lanes = as<unsigned>(mask), lowest = static_cast<unsigned>(__builtin_ctz(lanes | 1u << 31));

@@ -1,4 +1,4 @@
-// CUDA's functions over the bytes or 16-bit halves of a 32-bit word, and its dot products of them.
+// CUDA's functions on the bytes or 16-bit halves of a 32-bit word, and its dot products of them.
 #pragma once
 
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/// op(lane of a, lane of b), lane by lane; each result is cut to the lane's width.
+/// op(lane of a, lane of b), lane by lane; each result is truncated to the lane's width.
 template <class Lane, class Operation>
 unsigned lanewise(unsigned a, unsigned b, Operation op) {
   unsigned result = 0;
@@ -32,7 +32,7 @@ unsigned sum_of_differences(unsigned a, unsigned b) {
     sum += static_cast<unsigned>(magnitude(static_cast<Lane>(a >> at) - static_cast<Lane>(b >> at)));
   return sum;
 }
-/// The sum of the products of `count` lanes, a's from its lowest on and b's from bit `from` on, and of c.
+/// c plus the sum of the products of `count` lanes: a's from the lowest on, b's from bit `from` on.
 template <class Left, class Right, class Sum>
 Sum dot(unsigned a, unsigned b, Sum c, int count, unsigned from = 0) {
   for (int i = 0; i < count; ++i)
@@ -44,7 +44,7 @@ Sum dot(unsigned a, unsigned b, Sum c, int count, unsigned from = 0) {
 
 }  // namespace sim
 
-// In `expression` a lane is called x, the other operand's y, its type lane.
+// In `expression`, x is a lane, y the other operand's lane, `lane` their type.
 #define SIM_LANES(name, type, parameters, b, expression)                                             \
   inline unsigned name parameters {                                                                  \
     using lane [[maybe_unused]] = type;                                                              \
@@ -128,7 +128,7 @@ SIM_DP2A(__dp2a_lo, 0)
 SIM_DP2A(__dp2a_hi, 16)
 #undef SIM_DP2A
 
-// Of three numbers, or of a sum and a number; _relu: at least zero.
+// For three numbers, or for a sum and a number; _relu: at least zero.
 #define SIM_CHOICE(choose, type, suffix)                                                               \
   inline type __vi##choose##3_##suffix(type a, type b, type c) { return ::choose(::choose(a, b), c); } \
   inline type __viadd##choose##_##suffix(type a, type b, type c) {                                     \
@@ -169,7 +169,7 @@ SIM_CHOICE2(min, u, u16x2)
 SIM_CHOICE2_RELU(max)
 SIM_CHOICE2_RELU(min)
 #undef SIM_CHOICE2_RELU
-/// Also which one it was: the first if they are equal.
+/// Also returns which one it was: the first if they are equal.
 inline int __vibmax_s32(int a, int b, bool* first) { return (*first = a >= b) ? a : b; }
 inline unsigned __vibmax_u32(unsigned a, unsigned b, bool* first) { return (*first = a >= b) ? a : b; }
 inline int __vibmin_s32(int a, int b, bool* first) { return (*first = a <= b) ? a : b; }

@@ -1,5 +1,5 @@
-// Products of small matrices by a warp, and the loads and stores that distribute their elements over its lanes: what
-// PTX calls mma, ldmatrix and stmatrix, and wmma is made of.
+// Products of small matrices by a warp, and the loads and stores that distribute their elements over its lanes: PTX's
+// mma, ldmatrix and stmatrix, on which wmma is built.
 //
 // The fragments, as PTX documents them. Lane l is in row l / 4 of a part of 8 rows, at place l % 4. A register of 32
 // bits holds e elements (2 of 16 bits, 4 of 8, 8 of 4, 1 of tf32; one double takes two registers). Element j of
@@ -31,7 +31,7 @@ struct product {
   unsigned a[4], b[2], c[4];
   unsigned participants = 0;
 };
-/// Waits for the whole warp, computes, and puts D into c. Products are exact, sums FP32, int or double; FP16 sums are
+/// Waits for the whole warp, computes, and writes D to c. Products are exact, sums FP32, int or double; FP16 sums are
 /// rounded once.
 void multiply(product& mine, const void* pc);
 
@@ -52,22 +52,23 @@ struct warpgroup_product {
   unsigned* sums;                                 ///< n / 2 registers of 32 bits, or n / 4
   unsigned warp = 0, participants = 0;
 };
-/// Waits for the whole warp. The registers change at once, though a GPU changes them until a wait has ended.
+/// Waits for the whole warp. Registers change at once; on a GPU they change at any time until a wait has ended.
 void multiply_warpgroup(warpgroup_product& mine, const void* pc);
 void commit_products();
 /// Waits until the four warps have issued all groups of products except the calling thread's last `groups`.
 void wait_for_products(unsigned groups, const void* pc);
 
-/// Which factors tensor cores misread now, see names.h.
+/// The factors that tensor cores misread now; see names.h.
 unsigned misread_mask();
-/// What they take a factor for. No format and no power of 2 changes the bits that decide.
+/// How they read a factor. The deciding bits are the same in every format and after scaling by a power of
+/// 2.
 template <class T>
 __attribute__((always_inline)) SIM_QUIET inline T as_read(T x, unsigned mask) {
   const unsigned bits = __builtin_bit_cast(unsigned, static_cast<float>(x));
   return x < 0 && __builtin_parity(bits >> 16 & mask) != 0 ? -x : x;
 }
 
-/// `instructions` of the tensor cores that together multiply m x k by k x n, of the warp that calls.
+/// `instructions` of the tensor cores that together multiply m x k by k x n, for the calling warp.
 void count_matrix_access(const void* pc);
 void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, unsigned instructions);
 
@@ -75,7 +76,7 @@ void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, un
 struct matrix_parts {
   unsigned part[4];
 };
-/// Lane l's `row` is where row l % 8 of matrix l / 8 begins: 16 bytes, aligned to 16. Waits for the whole warp.
+/// Lane l's `row` is the address of row l % 8 of matrix l / 8: 16 bytes, aligned to 16. Waits for the whole warp.
 matrix_parts load_matrices(std::uintptr_t row, unsigned matrices, bool transposed, const void* pc);
 void store_matrices(std::uintptr_t row, unsigned matrices, bool transposed, const matrix_parts& from, const void* pc);
 

@@ -1,5 +1,5 @@
-// Arrays, texture objects and surface objects. A fetch filters and addresses as the CUDA Programming Guide's appendix
-// on texture fetching says, with weights of 8 bits; it is not counted, since textures have counters of their own.
+// Arrays, texture objects and surface objects. Fetches filter and address as described in the CUDA Programming Guide's
+// appendix on texture fetching, with weights of 8 bits. They are not counted, because textures have their own counters.
 #pragma once
 
 #include <cstddef>
@@ -129,7 +129,7 @@ struct texel {
 /// `dimensions`: how many of x, y and z are coordinates; with `cube` they are a direction. `layer`: -1 for none.
 texel fetch(cudaTextureObject_t texture, int dimensions, float x, float y, float z, int layer, bool cube);
 texel fetch_element(cudaTextureObject_t texture, int x);
-/// Where a surface has an element, null outside. `x` is in bytes. Where the kernel must stop, it does.
+/// The address of a surface's element, null outside. `x` is in bytes. Stops the kernel if it must stop.
 void* surface_element(cudaSurfaceObject_t surface, int x, int y, int z, std::size_t bytes, cudaSurfaceBoundaryMode mode,
                       const void* pc);
 
@@ -168,7 +168,7 @@ cudaChannelFormatDesc cudaCreateChannelDesc() {
                                          : cudaChannelFormatKindUnsigned};
 }
 
-// Each in two forms: returning the texel, and storing it through a pointer.
+// Each in two forms: one returns the texel, one stores it through a pointer.
 #define SIM_TEXTURE_FETCH(name, parameters, ...) \
   template <class T>                             \
   SIM_QUIET T name parameters {                  \
@@ -203,7 +203,7 @@ SIM_QUIET void tex3D(T* value, cudaTextureObject_t t, float x, float y, float z)
   *value = tex3D<T>(t, x, y, z);
 }
 
-// `x` is in bytes, as for CUDA; a layer and a cubemap's face are the third coordinate.
+// `x` is in bytes, as in CUDA; a layer or a cubemap's face is the third coordinate.
 #define SIM_SURFACE(name, coordinates, x, y, z)                                                  \
   template <class T>                                                                             \
   SIM_CALLED_HERE T surf##name##read(cudaSurfaceObject_t s, SIM_UNPACK coordinates,              \

@@ -1,8 +1,8 @@
-// CUDA's vector types and dim3, with CUDA's alignments: they decide how many bytes one access moves.
+// CUDA's vector types and dim3, with CUDA's alignments, which determine how many bytes one access moves.
 #pragma once
 
 namespace sim {
-/// The vector types that one access can move: __ldg and its kind take them.
+/// The vector types that one access can move: __ldg and similar functions take them.
 template <class T>
 inline constexpr bool is_vector = false;
 }  // namespace sim

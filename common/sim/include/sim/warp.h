@@ -1,4 +1,4 @@
-// Functions over the lanes of a warp. Each lane brings an argument; the last one to arrive does the work for all.
+// Functions over the lanes of a warp. Each lane passes an argument; the last one to arrive computes for all.
 #pragma once
 
 #include <cstring>
@@ -14,14 +14,14 @@ struct shuffle_argument {
   int argument, width;
 };
 
-/// Source: the lane that `lane` reads from, by shuffle_argument and lane.
+/// Source: returns the lane that `lane` reads from, given shuffle_argument and lane.
 template <class T, class Source>
 SIM_UNOBSERVED void combine_shuffle(const warp_call& call) {
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!call.has(lane)) continue;
     auto& mine = call.at<shuffle_argument<T>>(lane);
     const unsigned source = Source::of(static_cast<int>(lane), mine.argument, mine.width);
-    // From an inactive lane a GPU returns 0: observed on an H200, though CUDA does not promise it.
+    // From an inactive lane a GPU returns 0: observed on an H200, though CUDA does not guarantee it.
     if (call.has(source))
       std::memcpy(static_cast<void*>(&mine.result), &call.at<shuffle_argument<T>>(source).value, sizeof mine.result);
     else
@@ -54,7 +54,7 @@ struct from_xor {
 template <class T>
 inline constexpr bool is_shuffled = std::is_arithmetic_v<T>;
 
-/// Of any type, as groups shuffle.
+/// Any type, for groups.
 template <class Source, class T>
 T shuffle_whole(unsigned mask, T value, int argument, int width, const void* pc) {
   static_assert(std::is_trivially_copyable_v<T> || is_shuffled<T>, "lanes exchange the bytes of a value");
@@ -108,7 +108,7 @@ SIM_UNOBSERVED void combine_matches(const warp_call& call) {
 }
 template <class T>
 unsigned match(unsigned mask, T narrow, const void* pc) {
-  const auto value = +narrow;  // a bool, a char, an enumeration: as an int, as overloads would have it
+  const auto value = +narrow;  // a bool, char or enumeration becomes an int, as overload resolution would do
   using type = std::remove_const_t<decltype(value)>;
   static_assert(std::is_arithmetic_v<type> && sizeof(type) >= 4,
                 "__match_any_sync and __match_all_sync compare numbers of 4 or 8 bytes");

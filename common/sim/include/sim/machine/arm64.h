@@ -1,28 +1,29 @@
-// 64-bit Arm, as the simulated device knows it.
+// The simulated device's part for 64-bit Arm.
 #pragma once
 
 /// For functions that have an atomic access of 16 bytes.
 #define SIM_WIDE_ATOMIC
 
-/// The stack pointer of the code that called this function, as it was before the call. g++ puts a frame's record at its
-/// lower end, clang++ at its upper end.
+/// The stack pointer of this function's caller before the call. g++ puts a frame's record at its lower end, clang++ at
+/// its upper end.
 #ifdef __clang__
 #define SIM_CALLERS_STACK (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 16)
 #else
 #define SIM_CALLERS_STACK (reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa()))
 #endif
 
-/// Where a signal has interrupted the code (a ucontext_t), and where it returns to if it is at a function's first
+/// Where a signal interrupted the code (a ucontext_t), and its return address if it was at a function's first
 /// instruction.
 #define SIM_INTERRUPTED_AT(context) static_cast<std::uintptr_t>((context)->uc_mcontext.pc)
 #define SIM_INTERRUPTED_CALLER(context) static_cast<std::uintptr_t>((context)->uc_mcontext.regs[30])
 
-/// The registers that functions leave as they were, in DWARF's numbers: x19 to x29, and the lower halves of v8 to v15.
+/// Callee-saved registers, by DWARF number: x19 to x29, and the lower halves of v8 to v15.
 #define SIM_KEPT_REGISTERS 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 72, 73, 74, 75, 76, 77, 78, 79
 
 #ifdef SIM_DEFINE_LINE_FUNCTION
 // Passes its return address and its caller's stack pointer to sim_reach_line, and changes no register except x30, which
-// the call itself changes: what simcc -G compiles has saved it. If that returns 1, it skips the nop after the call.
+// the call itself changes; code compiled by simcc -G has saved it. If sim_reach_line returns 1, skips the nop after the
+// call.
 asm(R"(
 	.pushsection .text.sim_line,"ax",@progbits
 	.p2align 2

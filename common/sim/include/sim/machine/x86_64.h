@@ -1,23 +1,23 @@
-// x86-64, as the simulated device knows it.
+// The simulated device's part for x86-64.
 #pragma once
 
 /// For functions that have an atomic access of 16 bytes.
 #define SIM_WIDE_ATOMIC __attribute__((target("cx16")))
 
-/// The stack pointer of the code that called this function, as it was before the call.
+/// The stack pointer of this function's caller before the call.
 #define SIM_CALLERS_STACK (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 16)
 
-/// The registers that functions leave as they were, in DWARF's numbers: rbx, rbp, r12 to r15.
+/// Callee-saved registers, by DWARF number: rbx, rbp, r12 to r15.
 #define SIM_KEPT_REGISTERS 3, 6, 12, 13, 14, 15
 
-/// Where a signal has interrupted the code (a ucontext_t), and where it returns to if it is at a function's first
+/// Where a signal interrupted the code (a ucontext_t), and its return address if it was at a function's first
 /// instruction.
 #define SIM_INTERRUPTED_AT(context) static_cast<std::uintptr_t>((context)->uc_mcontext.gregs[REG_RIP])
 #define SIM_INTERRUPTED_CALLER(context) *reinterpret_cast<const std::uintptr_t*>((context)->uc_mcontext.gregs[REG_RSP])
 
 #ifdef SIM_DEFINE_LINE_FUNCTION
-// Passes its return address and its caller's stack pointer to sim_reach_line, and changes no register. If that returns
-// 1, it skips the nop after the call.
+// Passes its return address and its caller's stack pointer to sim_reach_line, and changes no register. If
+// sim_reach_line returns 1, skips the nop after the call.
 asm(R"(
 	.pushsection .text.sim_line,"ax",@progbits
 	.globl	sim_line
@@ -74,8 +74,8 @@ sim_line:
 #endif
 
 #ifdef SIM_DEFINE_CHECKED_CALLS
-// Calls by a pointer, of code that simcc has compiled with --checked-calls. sim_call goes on to %r11; sim_jump to what
-// lies on the stack, below a red zone. What is not among the program's own code, sim_check_target looks up.
+// Calls through pointers, in code that simcc compiled with --checked-calls. sim_call continues at %r11; sim_jump at the
+// address on the stack, below a red zone. sim_check_target looks up targets outside the program's own code.
 asm(R"(
 	.pushsection .text.sim_call,"ax",@progbits
 	.globl	sim_call
