@@ -17,6 +17,7 @@ constexpr std::size_t block_bytes = 64;  // of ChaCha20
 using stream_key = std::array<unsigned char, crypto_stream_chacha20_KEYBYTES>;
 
 stream_key key_of(std::uint64_t seed) {
+  [[maybe_unused]] static const int started = sodium_init();  // without it, libsodium takes portable, slow code
   stream_key key{};
   crypto_generichash(key.data(), key.size(), reinterpret_cast<const unsigned char*>(&seed), sizeof seed, nullptr, 0);
   return key;

@@ -171,7 +171,7 @@ void worker::run_warp(unsigned first, unsigned count) {
     if (debugged.attached && turn % look_every != 0) waiting |= ~lanes_in_step(first, count);
     const unsigned from = debugged.attached && leader_ >= 0 ? static_cast<unsigned>(leader_) - first : 0;
     for (unsigned i = 0; i < count && !kernel_aborted_; ++i) {
-      const unsigned lane = (from + i) % count;
+      const unsigned lane = from + i < count ? from + i : from + i - count;
       thread_state& t = threads()[first + lane];
       if ((t.now != state::fresh && t.now != state::ready) || records_[lane].full() || (waiting >> lane & 1)) continue;
       steps += resume(t);

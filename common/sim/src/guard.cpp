@@ -26,10 +26,12 @@ extern "C" {
 std::uintptr_t sim_own_code[2] = {0, ~std::uintptr_t{0}};
 }
 
-// Of each thread: where its stack ends, and the memory in which its last store was found. Outside the namespace, and
-// with this prefix, or it would be taken for shared memory of the program's kernels.
+// Of each thread: where its stack ends, the stacks of the kernels' threads that it runs, and the memory in which its
+// last store was found. Outside the namespace, and with this prefix, or it would be taken for shared memory of the
+// program's kernels.
 struct sim_guarded {
   std::uintptr_t stack_end;
+  sim::memory_range kernel_stacks;
   sim::memory_range found;
   std::uint64_t found_in;  // the version of given_memory in which it was found
 };
@@ -45,8 +47,7 @@ constexpr bool holds(const memory_range& range, std::uintptr_t address, std::siz
 struct given_memory {
   std::mutex mutex;
   std::map<std::uintptr_t, std::size_t> blocks;
-  std::vector<memory_range> stacks;  // of kernels' threads: functions for their warps run between them
-  std::uint64_t version = 0;         // of the map: a thread's finding may be gone
+  std::uint64_t version = 0;  // of the map: a thread's finding may be gone
 };
 given_memory& given() {
   static given_memory& instance = *new given_memory;
@@ -54,9 +55,10 @@ given_memory& given() {
 }
 
 bool is_given(std::uintptr_t address, std::size_t bytes) {
-  auto& [stack_end, found, found_in] = sim_guarded_thread;
-  if (holds(found, address, bytes) && found_in == __atomic_load_n(&given().version, __ATOMIC_ACQUIRE)) return true;
+  memory_range& found = sim_guarded_thread.found;
+  std::uint64_t& found_in = sim_guarded_thread.found_in;
   given_memory& all = given();
+  if (holds(found, address, bytes) && found_in == __atomic_load_n(&all.version, __ATOMIC_ACQUIRE)) return true;
   const std::scoped_lock lock(all.mutex);
   const auto after = all.blocks.upper_bound(address);
   if (after == all.blocks.begin()) return false;
@@ -87,13 +89,6 @@ bool is_thread_local(std::uintptr_t address, std::size_t bytes) {
   return holds(storage, address, bytes) && !is_part(sim_active_worker) && !is_part(sim_running_worker) &&
          !is_part(sim_asking) && !is_part(sim_answer) && !is_part(sim_host_watch) && !is_part(sim_host_site) &&
          !is_part(sim_guarded_thread);
-}
-
-bool is_on_a_kernels_stack(std::uintptr_t address, std::size_t bytes) {
-  given_memory& all = given();
-  const std::scoped_lock lock(all.mutex);
-  return std::any_of(all.stacks.begin(), all.stacks.end(),
-                     [&](const memory_range& stacks) { return holds(stacks, address, bytes); });
 }
 
 /// The memory that inline functions of <iostream>, <mutex> and <cerrno> write: a stream's settings, not its functions.
@@ -127,9 +122,11 @@ bool is_own_variable(std::uintptr_t address) {
 }
 
 void check_host_store(std::uintptr_t address, std::size_t bytes, std::uintptr_t pc) {
-  if (is_on_stack(address) || holds(guarded->data, address, bytes) || holds(guarded->zeros, address, bytes) ||
+  // Functions for a warp run on the stack of one of its threads, and write to those of the others.
+  if (holds(sim_guarded_thread.kernel_stacks, address, bytes) || is_on_stack(address) ||
+      holds(guarded->data, address, bytes) || holds(guarded->zeros, address, bytes) ||
       holds(guarded->given, address, bytes) || is_given(address, bytes) || is_thread_local(address, bytes) ||
-      is_the_librarys(address, bytes) || is_on_a_kernels_stack(address, bytes))
+      is_the_librarys(address, bytes))
     return;
   char text[200];
   std::snprintf(
@@ -148,9 +145,7 @@ void end_program(const source_line& at, const char* why) {
 }
 
 void note_stacks(const void* begin, std::size_t bytes) {
-  given_memory& all = given();
-  const std::scoped_lock lock(all.mutex);
-  all.stacks.push_back({reinterpret_cast<std::uintptr_t>(begin), bytes});
+  sim_guarded_thread.kernel_stacks = {reinterpret_cast<std::uintptr_t>(begin), bytes};
 }
 
 void* note_given(void* memory, std::size_t bytes, const void* pc) {

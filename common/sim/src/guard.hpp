@@ -24,7 +24,7 @@ bool is_own_variable(std::uintptr_t address);
 
 /// malloc or a similar function gave this memory to the code at `pc`. Returns the pointer.
 void* note_given(void* memory, std::size_t bytes, const void* pc);
-/// Kernel threads have their stacks there.
+/// The kernel threads that the calling thread runs have their stacks there.
 void note_stacks(const void* begin, std::size_t bytes);
 
 }  // namespace sim

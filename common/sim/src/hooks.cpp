@@ -143,11 +143,15 @@ namespace {
     self.interrupt(frame);
 }
 
-std::uint64_t remote_operation(std::uint64_t site) {
+constexpr std::uint64_t at_operation(std::uint64_t site, operation op) {
+  return (site & ~(std::uint64_t{0xff} << 40)) | (static_cast<std::uint64_t>(op) << 40);
+}
+
+operation remote_operation(std::uint64_t site) {
   const operation op = site_operation(site);
-  return static_cast<std::uint64_t>(op == operation::load    ? operation::remote_load
-                                    : op == operation::store ? operation::remote_store
-                                                             : operation::remote_atomic);
+  return op == operation::load    ? operation::remote_load
+         : op == operation::store ? operation::remote_store
+                                  : operation::remote_atomic;
 }
 
 /// Ends the kernel unless it can access a variable there.
@@ -169,20 +173,18 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
 
 [[gnu::noinline, gnu::cold]] void observe_elsewhere(worker& self, std::uintptr_t address, std::uint64_t site,
                                                     std::uintptr_t frame) {
-  const std::uint64_t local =
-      (site & ~(std::uint64_t{0xff} << 40)) | (std::uint64_t{static_cast<unsigned>(operation::local)} << 40);
   if (address - self.coordinates_begin < self.coordinates_bytes && site_operation(site) != operation::load)
     self.abort_kernel(fault::out_of_bounds, site, address);  // an index too far beyond its array
-  const bool own = self.stack_top - address <= stack_bytes || address - self.frame_begin < self.frame_bytes ||
-                   address - self.coordinates_begin < self.coordinates_bytes;
+  const bool own =
+      address - self.frame_begin < self.frame_bytes || address - self.coordinates_begin < self.coordinates_bytes;
   if (own || is_program_constant(address)) {
     const operation op = site_operation(site);
     if (!own && (op == operation::store || op == operation::atomic)) store_to_constant(self, site);
-    return note_access(self, local, address,
-                       frame);  // its stack, the launch's arguments, threadIdx (which clang reports)
+    // The launch's arguments, threadIdx (which clang reports).
+    return note_access(self, at_operation(site, operation::local), address, frame);
   }
   if (self.access_in_cluster(site, address))
-    return note_access(self, (site & ~(std::uint64_t{0xff} << 40)) | remote_operation(site) << 40, address, frame);
+    return note_access(self, at_operation(site, remote_operation(site)), address, frame);
   if (address - self.stacks_begin < max_stacks * stack_bytes) {
     sim_active_worker = sim_running_worker = nullptr;
     self.report_here(fault::local_bounds, site, space::none, address);
@@ -225,15 +227,17 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
       check_host_store(address, bytes, from.pc);
     return;
   }
-  const std::uint64_t site = make_site(from.pc, bytes, op, from.depth);
+  std::uint64_t site = make_site(from.pc, bytes, op, from.depth);
   if (address - heap_base < heap_bytes || (address - self->shared_begin < self->shared_bytes &&
                                            address - self->coordinates_begin >= self->coordinates_bytes)) [[likely]] {
     if (address & (bytes - 1)) [[unlikely]]
       misaligned(*self, site, address);
-    note_access(*self, site, address, from.frame);
+  } else if (self->stack_top - address <= stack_bytes) {
+    site = at_operation(site, operation::local);
   } else {
-    observe_elsewhere(*self, address, site, from.frame);
+    return observe_elsewhere(*self, address, site, from.frame);
   }
+  note_access(*self, site, address, from.frame);
 }
 
 /// Copies several words one by one, as the device would.

@@ -36,9 +36,11 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
     const auto is_here = [&](unsigned lane) {
       return first + lane < threads().size() && threads()[first + lane].meets(self);
     };
-    unsigned missing = mask;
-    while (missing != 0 && is_here(31u - static_cast<unsigned>(std::countl_zero(missing))))
-      missing &= ~std::bit_floor(missing);
+    unsigned missing =
+        std::rotr(mask, static_cast<int>(lane_number() + 1));  // begins with the next lane: usually missing
+    while (missing != 0 &&
+           is_here((lane_number() + 1 + static_cast<unsigned>(std::countr_zero(missing))) % lanes_per_warp))
+      missing &= missing - 1;
     if (missing == 0) complete(first, mask);
   }
   if (self.now == state::at_collective || pausing_) leave(frame);  // pausing: no lane gets ahead of the others
@@ -53,9 +55,14 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
 /// Completes calls that wait only for returned lanes, which will not arrive. True if a lane can continue.
 bool worker::settle_collectives(unsigned first, unsigned count) {
   bool any = false;
+  unsigned moving = 0;  // lanes that may still come
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const state now = threads()[first + lane].now;
+    moving |= static_cast<unsigned>(now != state::at_collective && now != state::done) << lane;
+  }
   for (unsigned lane = 0; lane < count; ++lane) {
     const thread_state& t = threads()[first + lane];
-    if (t.now != state::at_collective || t.mask == any_lanes) continue;
+    if (t.now != state::at_collective || t.mask == any_lanes || (t.mask & moving) != 0) continue;
     unsigned here = 0, gone = 0;
     for (unsigned other = 0; other < lanes_per_warp; ++other) {
       const bool exists = first + other < threads().size();

@@ -22,7 +22,9 @@ SIM_UNOBSERVED void combine_shuffle(const warp_call& call) {
     auto& mine = call.at<shuffle_argument<T>>(lane);
     const unsigned source = Source::of(static_cast<int>(lane), mine.argument, mine.width);
     // From an inactive lane a GPU returns 0: observed on an H200, though CUDA does not guarantee it.
-    if (call.has(source))
+    if constexpr (std::is_arithmetic_v<T>)  // the usual case, without a checked memcpy
+      mine.result = call.has(source) ? call.at<shuffle_argument<T>>(source).value : T{};
+    else if (call.has(source))
       std::memcpy(static_cast<void*>(&mine.result), &call.at<shuffle_argument<T>>(source).value, sizeof mine.result);
     else
       std::memset(static_cast<void*>(&mine.result), 0, sizeof mine.result);
@@ -30,22 +32,22 @@ SIM_UNOBSERVED void combine_shuffle(const warp_call& call) {
 }
 
 struct from_index {
-  static unsigned of(int lane, int index, int width) {
+  SIM_QUIET static unsigned of(int lane, int index, int width) {
     return static_cast<unsigned>(lane / width * width + (index & (width - 1)));
   }
 };
 struct from_below {
-  static unsigned of(int lane, int delta, int width) {
+  SIM_QUIET static unsigned of(int lane, int delta, int width) {
     return static_cast<unsigned>(lane % width >= delta ? lane - delta : lane);
   }
 };
 struct from_above {
-  static unsigned of(int lane, int delta, int width) {
+  SIM_QUIET static unsigned of(int lane, int delta, int width) {
     return static_cast<unsigned>(lane % width + delta < width ? lane + delta : lane);
   }
 };
 struct from_xor {
-  static unsigned of(int lane, int lane_mask, int width) {
+  SIM_QUIET static unsigned of(int lane, int lane_mask, int width) {
     return static_cast<unsigned>((lane ^ lane_mask) < lane / width * width + width ? lane ^ lane_mask : lane);
   }
 };
