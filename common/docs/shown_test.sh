@@ -97,6 +97,8 @@ build/bin/gpt2.sim --help                               there
 cmake --build build --target gpt2.sim                   there
 build/bin/gpt2.sim --pass cuda --random tiny --batch 2 --time 32 --trace   there
 build/bin/gpt2.sim --pass cuda --random tiny --batch 2 --time 32 --trace --graph   there
+build/bin/gpt2.sim --pass cuda --random tiny --batch 2 --time 32 --count   there
+build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --count   gpt2.count
 build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --trace   gpt2.trace
 build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --trace --graph   gpt2.trace.graph
 cmake --build build --target lab11.backward.sim && build/bin/lab11.backward.sim   lab11.backward.sim

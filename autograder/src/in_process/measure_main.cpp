@@ -202,6 +202,10 @@ int measure(int argc, char** argv) {
   };
   for (const lab::test_case& c : cases) {
     if (c.id.find(only) == std::string::npos || (counted_only && !is_counted(c, rules))) continue;
+    if (c.on_sim && !simulated) {
+      fmt::print(stderr, "{}: not run: it needs the simulated device\n", c.id);
+      continue;
+    }
     if (c.timed) {
       if (correctness_only || (simulated && on_device(c))) continue;
       if (count_timed && on_device(c)) add("counters", counters(c, rules, s));

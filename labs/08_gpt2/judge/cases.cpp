@@ -506,6 +506,7 @@ test_case trace(bool sums, int64_t kernels, int64_t streams, int64_t threads) {
   result.id = result.entry + "/" + std::to_string(kernels) + "_kernels_" + std::to_string(streams) + "_streams_" +
               std::to_string(threads) + "_threads";
   result.where = lab::part::host;
+  result.on_sim = true;
   const int64_t room = sums ? 16 : kernels;
   result.parameters = {most_records_a_kernel * kernels + deepest * threads, room};
   result.outputs = {{dtype::f64, sums ? 3 + 3 * room : 1 + 6 * room}};
@@ -543,6 +544,7 @@ test_case counted(int64_t blocks, int64_t metrics) {
   result.entry = "count";
   result.id = "count/" + std::to_string(blocks) + "_blocks_" + std::to_string(metrics) + "_metrics";
   result.where = lab::part::host;
+  result.on_sim = true;
   result.parameters = {blocks, metrics};
   result.outputs = {{dtype::f64, 2 + blocks * (1 + metrics)}};
   result.inputs = [=](std::uint64_t seed) {

@@ -1,5 +1,9 @@
 #include <cuda_runtime.h>
+#include <cuda.h>
 #include <cupti_activity.h>
+#include <cupti_profiler_host.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -137,4 +141,133 @@ timeline lab08::trace(const std::function<void()> &pass)
 	uint64_t all = busy(steps, &out.longest_gap);
 	if (!steps.empty()) out.idle = steps.rbegin()->first - steps.begin()->first - all;
 	return out;
+}
+
+#define PARAMS(type, name) type name = {type##_STRUCT_SIZE}
+
+std::vector<lab08::counted_block> lab08::count(const std::vector<launched_block> &pass, const std::vector<std::string> &metrics)
+{
+	std::vector<const char *> names;
+	for (auto &m : metrics) names.push_back(m.c_str());
+	CUcontext cuContext;
+	cudaFree(0);
+	cuCtxGetCurrent(&cuContext);
+	PARAMS(CUpti_Profiler_Initialize_Params, profilerInitializeParams);
+	CUPTI_CALL(cuptiProfilerInitialize(&profilerInitializeParams));
+	PARAMS(CUpti_Device_GetChipName_Params, getChipNameParams);
+	CUPTI_CALL(cuptiDeviceGetChipName(&getChipNameParams));
+
+	PARAMS(CUpti_Profiler_Host_Initialize_Params, hostParams);
+	hostParams.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+	hostParams.pChipName = getChipNameParams.pChipName;
+	CUPTI_CALL(cuptiProfilerHostInitialize(&hostParams));
+	for (auto &name : names) {
+		PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, addParams);
+		addParams.pHostObject = hostParams.pHostObject;
+		addParams.ppMetricNames = &name;
+		addParams.numMetrics = 1;
+		CUPTI_CALL(cuptiProfilerHostConfigAddMetrics(&addParams));
+	}
+	PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, sizeParams);
+	sizeParams.pHostObject = hostParams.pHostObject;
+	CUPTI_CALL(cuptiProfilerHostGetConfigImageSize(&sizeParams));
+	std::vector<uint8_t> configImage(sizeParams.configImageSize);
+	PARAMS(CUpti_Profiler_Host_GetConfigImage_Params, imageParams);
+	imageParams.pHostObject = hostParams.pHostObject;
+	imageParams.configImageSize = configImage.size();
+	imageParams.pConfigImage = configImage.data();
+	CUPTI_CALL(cuptiProfilerHostGetConfigImage(&imageParams));
+	PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params, passesParams);
+	passesParams.configImageSize = configImage.size();
+	passesParams.pConfigImage = configImage.data();
+	CUPTI_CALL(cuptiProfilerHostGetNumOfPasses(&passesParams));
+
+	PARAMS(CUpti_RangeProfiler_Enable_Params, enableParams);
+	enableParams.ctx = cuContext;
+	CUPTI_CALL(cuptiRangeProfilerEnable(&enableParams));
+	auto *object = enableParams.pRangeProfilerObject;
+	PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, dataSizeParams);
+	dataSizeParams.pRangeProfilerObject = object;
+	dataSizeParams.pMetricNames = names.data();
+	dataSizeParams.numMetrics = names.size();
+	dataSizeParams.maxNumOfRanges = 2 * pass.size();
+	dataSizeParams.maxNumRangeTreeNodes = 4 * pass.size();
+	CUPTI_CALL(cuptiRangeProfilerGetCounterDataSize(&dataSizeParams));
+	std::vector<uint8_t> image(dataSizeParams.counterDataSize);
+	PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, clearParams);
+	clearParams.pRangeProfilerObject = object;
+	clearParams.pCounterData = image.data();
+	clearParams.counterDataSize = image.size();
+	CUPTI_CALL(cuptiRangeProfilerCounterDataImageInitialize(&clearParams));
+
+	PARAMS(CUpti_RangeProfiler_SetConfig_Params, configParams);
+	configParams.pRangeProfilerObject = object;
+	configParams.pConfig = configImage.data();
+	configParams.configSize = configImage.size();
+	configParams.pCounterDataImage = image.data();
+	configParams.counterDataImageSize = image.size();
+	configParams.range = CUPTI_UserRange;
+	configParams.replayMode = CUPTI_UserReplay;
+	configParams.maxRangesPerPass = 2 * pass.size();
+	configParams.numNestingLevels = 1;
+	configParams.minNestingLevel = 2;	// the blocks, in a range of the pass
+	configParams.targetNestingLevel = 2;
+	CUPTI_CALL(cuptiRangeProfilerSetConfig(&configParams));
+	// As many runs as were announced.
+	for (size_t p = 0; p < passesParams.numOfPasses; p++) {
+		PARAMS(CUpti_RangeProfiler_Start_Params, startParams);
+		startParams.pRangeProfilerObject = object;
+		CUPTI_CALL(cuptiRangeProfilerStart(&startParams));
+		auto push = [&](const char *what) {
+			PARAMS(CUpti_RangeProfiler_PushRange_Params, pushParams);
+			pushParams.pRangeProfilerObject = object;
+			pushParams.pRangeName = what;
+			CUPTI_CALL(cuptiRangeProfilerPushRange(&pushParams));
+		};
+		auto pop = [&] {
+			cudaDeviceSynchronize();
+			PARAMS(CUpti_RangeProfiler_PopRange_Params, popParams);
+			popParams.pRangeProfilerObject = object;
+			CUPTI_CALL(cuptiRangeProfilerPopRange(&popParams));
+		};
+		push("pass");
+		for (auto &b : pass) push(b.name.c_str()), b.launch(), pop();
+		pop();
+		PARAMS(CUpti_RangeProfiler_Stop_Params, stopParams);
+		stopParams.pRangeProfilerObject = object;
+		CUPTI_CALL(cuptiRangeProfilerStop(&stopParams));
+	}
+	PARAMS(CUpti_RangeProfiler_DecodeData_Params, decodeParams);
+	decodeParams.pRangeProfilerObject = object;
+	CUPTI_CALL(cuptiRangeProfilerDecodeData(&decodeParams));
+
+	std::map<std::string, std::vector<double>> found;
+	for (size_t i = 0; i < pass.size(); i++) {
+		PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, rangeParams);
+		rangeParams.pCounterDataImage = image.data();
+		rangeParams.counterDataImageSize = image.size();
+		rangeParams.rangeIndex = i;
+		rangeParams.rangeDelimiter = "|";
+		CUPTI_CALL(cuptiRangeProfilerCounterDataGetRangeInfo(&rangeParams));
+		auto &row = found[rangeParams.rangeName];
+		row.resize(names.size());
+		PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params, valueParams);
+		valueParams.pHostObject = hostParams.pHostObject;
+		valueParams.pCounterDataImage = image.data();
+		valueParams.counterDataImageSize = image.size();
+		valueParams.rangeIndex = i;
+		valueParams.ppMetricNames = names.data();
+		valueParams.numMetrics = names.size();
+		valueParams.pMetricValues = row.data();
+		CUPTI_CALL(cuptiProfilerHostEvaluateToGpuValues(&valueParams));
+	}
+	PARAMS(CUpti_RangeProfiler_Disable_Params, disableParams);
+	disableParams.pRangeProfilerObject = object;
+	CUPTI_CALL(cuptiRangeProfilerDisable(&disableParams));
+	PARAMS(CUpti_Profiler_Host_Deinitialize_Params, hostEndParams);
+	hostEndParams.pHostObject = hostParams.pHostObject;
+	CUPTI_CALL(cuptiProfilerHostDeinitialize(&hostEndParams));
+	std::vector<counted_block> result;
+	for (auto &b : pass) result.push_back({b.name, found["pass|" + b.name]});
+	return result;
 }
