@@ -371,9 +371,9 @@ test_case tune(std::int64_t landscapes, std::int64_t most) {
 constexpr const char* entries[] = {"sgemm_naive",      "sgemm_coalesced", "sgemm_tiled",     "sgemm_1d", "sgemm_2d",
                                    "sgemm_vectorized", "sgemm_pipelined", "sgemm_warptiled", "sgemm",    "gemm"};
 
-/// given/listing.md. In PTX: loads from shared memory in one round of the inner loop; steps that one round does; percent of
-/// its instructions that are multiply-adds. In SASS: multiply-adds that one wide load feeds; loads from shared memory of
-/// the whole loop; the step that is loaded for earliest; multiply-adds that can run at the same time.
+/// given/listing.md. In PTX: loads from shared memory in one round of the inner loop; steps that one round does;
+/// percent of its instructions that are multiply-adds. In SASS: multiply-adds that one wide load feeds; loads from
+/// shared memory of the whole loop; the step that is loaded for earliest; multiply-adds that can run at the same time.
 std::vector<double> listing() { return {8, 4, 100.0 * 16 / 29, 4, 32 + 32 / 4, 0xb80 / 0x80, 1}; }
 
 std::vector<test_case> cases() {
