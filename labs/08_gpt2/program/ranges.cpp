@@ -140,11 +140,11 @@ void gpt2::print_counters(pass& with) {
     sum.resize(metrics.size());
     for (std::size_t m = 0; m < std::min(metrics.size(), b.values.size()); ++m) sum[m] += b.values[m];
   }
-  fmt::print("{:18} {:>10} {:>10} {:>16} {:>18}\n", "block", "DRAM, KB", "kFLOP", "sectors loaded",
-             "sectors a request");
+  fmt::print("{:18} {:>10} {:>10} {:>16} {:>20}\n", "block", "DRAM, KB", "kFLOP", "sectors loaded",
+             "sectors per request");
   for (const std::string& name : names) {
     const std::vector<double>& v = sums[name];
-    fmt::print("{:18} {:>10.1f} {:>10.1f} {:>16} {:>18}\n", name, 1e-3 * (v[0] + v[1]), 1e-3 * (v[2] + v[3] + 2 * v[4]),
+    fmt::print("{:18} {:>10.1f} {:>10.1f} {:>16} {:>20}\n", name, 1e-3 * (v[0] + v[1]), 1e-3 * (v[2] + v[3] + 2 * v[4]),
                v[5], v[6] > 0 ? fmt::format("{:.1f}", v[5] / v[6]) : "-");
   }
 #ifndef GPT2_ON_GPU
