@@ -53,6 +53,14 @@ int show_difference(const lab_folder& lab, const submission& who, const std::vec
   return all_well;
 }
 
+/// Of a lab or of one of its items, so that ./course lab and ctest give the same points.
+local_options complete_grading(const settings& s, const lab_folder& lab, const submission& who) {
+  local_options options = s.local();
+  options.locked = locked_for(s.progress_file(), lab, who);
+  options.second_seed = true;
+  return options;
+}
+
 int grade_lab(const settings& s, const std::string& number, const std::string& id, bool show) {
   const lab_folder lab = find_lab(s.source, number);
   const std::vector<submission> all = submissions_of(s.source, s.build, lab);
@@ -61,9 +69,7 @@ int grade_lab(const settings& s, const std::string& number, const std::string& i
   build_staff(lab, make);
   if (!who.patch.empty()) build_others(lab, make);
   if (show) return show_difference(lab, who, all);
-  local_options options = s.local();
-  options.locked = locked_for(s.progress_file(), lab, who);
-  options.second_seed = true;
+  local_options options = complete_grading(s, lab, who);
   const std::vector<result> stored = s.store().load();
   const terminal_style style = style_of_stdout();
   fmt::print("{}", lab_heading(lab.name, title_of(lab), who.id, style));
@@ -105,9 +111,7 @@ int grade_item(const settings& s, const std::string& number, const std::string& 
   builder make(s.build);
   make.quiet = true;
   build_staff(lab, make);
-  local_options options = s.local();
-  options.locked = locked_for(s.progress_file(), lab, who);
-  options.second_seed = true;
+  local_options options = complete_grading(s, lab, who);
   options.items = {id};
   const result r = grade_locally(lab, who, make, options);
   options.progress("");
