@@ -1,4 +1,4 @@
-// A chain: the caller wakes the first thread, and each that wakes, the next, while there are parts that nobody has.
+// A chain: the caller wakes the first thread, and each thread that wakes up wakes the next while parts are left.
 #include <condition_variable>
 #include <list>
 #include <mutex>
