@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <lab/case.hpp>
+#include <lab/compare.hpp>
 #include <lab/figures.hpp>
 #include <limits>
 #include <string>
@@ -97,19 +98,6 @@ double off_in_sum(int64_t count) { return 2 * (std::sqrt(static_cast<double>(cou
 /// The allowed error of a product.
 double allowed_off(int64_t columns, double terms) { return off_in_sum(columns) * terms; }
 
-struct dot {
-  double sum = 0, terms = 0;
-};
-dot dot_of(std::span<const bfloat16> row, std::span<const double> x) {
-  dot result;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const double term = wide(row[i]) * x[i];
-    result.sum += term;
-    result.terms += std::abs(term);
-  }
-  return result;
-}
-
 double norm_factor(std::span<const double> x) {
   double squares = 0;
   for (const double one : x) squares += one * one;
@@ -181,18 +169,18 @@ test_case matvec(product kind, int64_t rows, int64_t columns, float size_of_x = 
     const auto y = outputs[0].as<float>();
     doubles x = widened(before[1].as<float>());
     if (norms) x = normalized(x, before[2].as<bfloat16>());
-    const auto row = [&](std::size_t r) { return dot_of(w.subspan(r * at(columns), at(columns)), x); };
+    const auto row = [&](std::size_t r) { return lab::dot_of(w.subspan(r * at(columns), at(columns)), std::span(x)); };
     return first_wrong(
         at(rows),
         [&](std::size_t r) {
-          dot one = row(r);
+          lab::dot one = row(r);
           double want = one.sum, allowed = (norms ? 2 : 1) * allowed_off(columns, one.terms);
           if (added) {
             want += static_cast<double>(before[2].as<float>()[r]);
             allowed += 2 * unit * std::abs(want);
           }
           if (kind == product::gated) {
-            const dot up = row(r + at(rows));
+            const lab::dot up = row(r + at(rows));
             const double gate = one.sum / (1 + std::exp(-one.sum)), off_gate = 2 * allowed_off(columns, one.terms);
             want = gate * up.sum;
             allowed = 1.1 * off_gate * std::abs(up.sum) + std::abs(gate) * 2 * allowed_off(columns, up.terms) +
@@ -305,7 +293,7 @@ attended attention_of(std::span<const double> q, std::span<const bfloat16> k, st
   attended result{doubles(size), doubles(size)};
   double most = -std::numeric_limits<double>::infinity(), sum = 0;
   for (std::size_t j = 0; j < tokens; ++j) {
-    const dot score = dot_of(k.subspan(j * size, size), q);
+    const lab::dot score = lab::dot_of(k.subspan(j * size, size), q);
     weights[j] = score.sum * scale;
     most = std::max(most, weights[j]);
     result.largest = std::max(result.largest, score.terms * scale);
@@ -499,8 +487,8 @@ class reference {
         result.value.size(),
         [&](std::size_t r) {
           const auto row = w.subspan(r * columns, columns);
-          result.value[r] = dot_of(row, x.value).sum;
-          result.terms[r] = dot_of(row, x.terms).terms;
+          result.value[r] = lab::dot_of(row, std::span(x.value)).sum;
+          result.terms[r] = lab::dot_of(row, std::span(x.terms)).terms;
         },
         columns);
     return result;
