@@ -129,7 +129,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Random sizes: nobody can prepare for them.
+/// Random sizes: no submission can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   const int64_t rows = size(1001, 1400);  // more than any case above, as are the columns
