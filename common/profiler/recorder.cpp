@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "lab/environment.hpp"
-#include "profiler/recording.hpp"
+#include "recording.hpp"
 #include "sim/counters.hpp"
 
 namespace lab {

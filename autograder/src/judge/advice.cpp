@@ -101,7 +101,7 @@ void add_lines(std::vector<advice>& out, const std::vector<lab::launch_record>& 
 void add_occupancy(std::vector<advice>& out, const std::vector<lab::launch_record>& launches,
                    const modelled_device& device) {
   for (const lab::launch_record& l : launches) {
-    // Fewer blocks would not fill a second slot per multiprocessor; a block of many threads hides waits by itself.
+    // Fewer blocks would not fill a second slot per multiprocessor; a block of many threads hides latency by itself.
     constexpr std::uint32_t enough_threads = 1024;
     if (blocks_of(l) < 2.0 * device.multiprocessors || threads_of(l) >= enough_threads) continue;
     for (const auto& [limit, why] : {std::pair{"launch__occupancy_limit_shared_mem", "shared memory"},

@@ -11,7 +11,7 @@
 
 namespace grading {
 
-/// The simulated device by its description; all zeros if there is none.
+/// The simulated device's description; all zeros if there is none.
 struct modelled_device {
   std::string name;
   int multiprocessors = 0;

@@ -224,8 +224,8 @@ const condition& counts_as(const condition& r, const item& what) {
 /// Why the counters of a right call say nothing: the counted instructions did not produce its result. "" if they did.
 std::string not_counted(const item& what, const trial& t) {
   if (t.for_show)
-    return "the result does not come from the tensor cores: they misread some factors, and it did not change with "
-           "theirs";
+    return "the result does not come from the tensor cores: the judge made them misread some factors, and the "
+           "result stayed the same";
   std::set<std::string> asked;
   for (const condition& r : what.require) asked.insert({r.metric.numerator, r.metric.denominator});
   if (std::any_of(asked.begin(), asked.end(), sim::counts_copies)) return {};
@@ -237,21 +237,21 @@ std::string not_counted(const item& what, const trial& t) {
         std::any_of(asked.begin(), asked.end(),
                     [name = operation](const std::string& one) { return one.find(name) != one.npos; }))
       past += found->second;
-  constexpr double share = 1.0 / 64;  // of the call's buffers: such as the remainder of a division
+  constexpr double share = 1.0 / 64;  // of the call's buffers: tolerates, for example, the remainder of a division
   if (past <= share * static_cast<double>(t.bytes)) return {};
   return fmt::format(
-      "{} bytes of its inputs and outputs were moved by cudaMemcpy or its kind, or by atomics, which "
-      "this item does not count; move them with a kernel's loads and stores",
+      "{} bytes of its inputs and outputs were moved by cudaMemcpy and similar calls, or by atomics, "
+      "which this item does not count; move them with a kernel's loads and stores",
       figure_text(past));
 }
 
 void assess_counters(const item& what, grading_session& session, item_result& out) {
   const lab::test_case& c = *what.cases.front();
-  std::map<const condition*, bool> holds;  // except conditions elsewhere that count as one of the item's case
+  std::map<const condition*, bool> holds;  // a condition in another case counts as the one in the item's
   for (const condition& r : what.require)
     if (!r.work) holds[&counts_as(r, what)] = true;
   bool has_needed = true;
-  const lab::test_case* blamed = nullptr;  // by the message so far
+  const lab::test_case* blamed = nullptr;  // the one in the message so far
   std::string by_name;                     // the case with too many system calls
   const bool predicted = has_predicted(session, what.sitting);
   for (const auto& s : session.subjects) {

@@ -51,8 +51,8 @@ class parts {
     return at;
   }
 
-  /// The begin of the body of the function of this name; the end if there is none. Rejects a constructor's last
-  /// initializer, and macros.
+  /// Where the body of the function with this name begins; the end if there is none. Rejects macros, and a
+  /// constructor's last initializer.
   std::size_t body_of(std::size_t i) const {
     static const std::set<std::string_view> statements = {"if", "for", "while", "switch", "catch", "constexpr"};
     const std::string_view before = i > 0 ? word(i - 1) : "";
@@ -75,7 +75,7 @@ class parts {
     static const std::set<std::string_view> harmless = {"const",         "constexpr", "using",    "typedef", "template",
                                                         "struct",        "class",     "union",    "enum",    "concept",
                                                         "static_assert", "namespace", "constinit"};
-    bool other = false, fine = false, calls = false, state = false;  // what the words of this statement are
+    bool other = false, fine = false, calls = false, state = false;  // what this statement contains
     const auto ends = [&] {
       const bool variable = other && !fine && (!calls || state);
       other = fine = calls = state = false;
@@ -127,7 +127,7 @@ bool names_any(const std::string& text, const std::set<std::string>& functions) 
   return std::any_of(functions.begin(), functions.end(), [&](const std::string& f) { return names(text, f); });
 }
 
-/// Adds to the changed functions those that name one of them; the texts of all are given.
+/// Adds every function whose text names a changed function.
 void add_callers(std::set<std::string>& changed, const std::map<std::string, std::string>& functions) {
   for (bool more = true; more;) {
     more = false;

@@ -223,7 +223,7 @@ void assess_findings(const item& what, grading_session& session, item_result& ou
   out.what = "fields";
   out.threshold = finding_fields.size() + 1;
   if (session.crashed_programs.empty()) {
-    out.message = "findings are compared by the grader: ./course lab " + session.rules->id.substr(0, 2);
+    out.message = "the grader compares findings: run ./course lab " + session.rules->id.substr(0, 2);
     return;
   }
   try {

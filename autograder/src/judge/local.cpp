@@ -231,10 +231,10 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
       c.session.subjects.push_back(started(lab, who, make, options, rules, where, options.seed));
       c.session.subjects.back()->left_out = built.message;
       if (!built.message.empty()) options.on_build_error(built.message);
-      all_built = all_built && built.message.empty();  // one change in a file may leave out all of its functions
+      all_built = all_built && built.message.empty();  // one error in a file may leave out all of its functions
     }
   }
-  if (handed_in(who, rules) != before) return grade_locally(lab, who, make, options);  // saved while it was compiled
+  if (handed_in(who, rules) != before) return grade_locally(lab, who, make, options);  // saved during the build
 
   std::map<std::string, item_result> known;
   if (options.like && all_built) known = taken_over(lab, rules, who, *options.like, *options.like_whose);

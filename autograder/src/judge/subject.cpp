@@ -18,8 +18,7 @@ namespace {
 
 constexpr std::byte poison_byte{0xFF};  // reads as NaN
 
-/// Fills the memory after a buffer, from a page's begin on: signalling NaNs of its type, which change even if 0 is
-/// added.
+/// Fills the memory after a buffer, from a page boundary on, with signalling NaNs: adding 0 changes them.
 std::array<std::byte, 8> canary_of(lab::dtype type) {
   return std::bit_cast<std::array<std::byte, 8>>(type == lab::dtype::f64 ? std::uint64_t{0xFFF4'C5C5'C5C5'C5C5}
                                                                          : std::uint64_t{0xFFA5'FFA5'FFA5'FFA5});
@@ -274,7 +273,7 @@ trial subject::attempt(const lab::test_case& what, lab::action action, const std
   prepared_case ready = prepare(what);
   ready.request.misread = misread;
   if (misread != 0) {
-    // The first factor may be scaled before the product, as queries are; then nobody can predict how it is misread.
+    // A submission may scale the first factor, as attention scales queries; how it is then misread is unpredictable.
     for (lab::bfloat16& x : ready.before.front().as<lab::bfloat16>()) x.bits &= 0x7FFF;
     load(ready);
   }
@@ -297,8 +296,8 @@ trial subject::run(const lab::test_case& what) { return attempt(what, lab::actio
 
 const trial& subject::count(const lab::test_case& what, const std::set<std::string>& metrics) {
   if (const auto known = counted_.find(what.id); known != counted_.end()) return known->second;
-  // If an item counts tensor cores, its result must come from them. So they misread some factors, and a result that
-  // stays right did not use them. A result that is neither right nor the misread one may have scaled its factors.
+  // If an item counts tensor operations, its result must come from them. So here they misread some factors: a result
+  // that stays right did not use them. One that is neither right nor the misread one may come from scaled factors.
   const bool on_tensor_cores = backend_ == backend::sim && metrics.contains(sim::tensor_operations);
   const auto misread =
       on_tensor_cores ? static_cast<unsigned>(1 + lab::derived_seed(seed_, "misread/" + what.id, 0) % 127) : 0;

@@ -151,7 +151,7 @@ int see(const settings& s, const std::string& number, const std::string& item) {
   if (item.empty() && result_of(stored, lab.name, who.id)) write_report(s.store(), s.source, s.report_folder());
   if (!drawn.page)
     throw input_error(
-        fmt::format("no kernel of yours has run to its end, so there is nothing to draw; labs/{}/README.md "
+        fmt::format("none of your kernels has finished, so there is nothing to draw; labs/{}/README.md "
                     "says which are counted",
                     lab.name));
   fmt::print("the warp view: {}\n", page.string());
@@ -169,8 +169,10 @@ int fill_in_findings(const settings& s, const std::string& number) {
   const std::string after = with_places(before, read_rubric(lab), make.dir() / "bin" / "crashed");
   if (text_of(file) != before) throw input_error("findings.toml changed meanwhile; run this again");
   replace_file(file, after);
-  fmt::print("filled in kernel, block, thread and allocation where they were empty: {}\nYours are line and cause.\n",
-             fs::relative(file, s.source).string());
+  fmt::print(
+      "filled in kernel, block, thread and allocation where they were empty: {}\nThe line and the cause are left to "
+      "you.\n",
+      fs::relative(file, s.source).string());
   return all_well;
 }
 

@@ -1,7 +1,7 @@
 // Cooperative groups: a block, a grid, and the groups of lanes within a warp. A tile and a coalesced group are the same
 // thing here, a mask of lanes; a lane's rank is its place among the set bits.
 #pragma once
-#define _COOPERATIVE_GROUPS_H_  // programs ask for it
+#define _COOPERATIVE_GROUPS_H_  // programs test for it
 
 #include <type_traits>
 #include <utility>

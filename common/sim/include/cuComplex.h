@@ -1,6 +1,6 @@
 // <cuComplex.h>: complex numbers as CUDA's pairs.
 #pragma once
-#define CU_COMPLEX_H_  // programs ask for it
+#define CU_COMPLEX_H_  // programs test for it
 
 #include <math.h>
 

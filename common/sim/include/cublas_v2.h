@@ -1,7 +1,7 @@
 // cuBLAS, run on the host: matrices are column-major, sums are in FP32 or FP64. A call appears in the launch log under
 // its name, with modelled time and no counts.
 #pragma once
-#define CUBLAS_V2_H_  // programs ask for it
+#define CUBLAS_V2_H_  // programs test for it
 #define CUBLAS_API_H_
 
 #include "cuComplex.h"

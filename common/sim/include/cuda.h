@@ -3,7 +3,7 @@
 // so everything here is the runtime API under other names. Modules and kernels compiled at run time are refused by
 // simcc.
 #pragma once
-#define __cuda_cuda_h__  // programs ask for it
+#define __cuda_cuda_h__  // programs test for it
 
 #include <algorithm>
 #include <cstdint>

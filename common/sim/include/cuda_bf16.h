@@ -1,6 +1,6 @@
 // CUDA's bfloat16: the upper half of a float.
 #pragma once
-#define __CUDA_BF16_H__  // programs ask for it
+#define __CUDA_BF16_H__  // programs test for it
 
 #include "cuda_fp16.h"
 

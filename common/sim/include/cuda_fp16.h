@@ -1,6 +1,6 @@
 // CUDA's half precision: 1 sign bit, 5 exponent bits, 10 mantissa bits.
 #pragma once
-#define __CUDA_FP16_H__  // programs ask for it
+#define __CUDA_FP16_H__  // programs test for it
 
 #include "sim/float16.h"
 

@@ -1,6 +1,6 @@
 // CUDA's 4-bit numbers, as in cuda_fp4.h: E2M1, the values 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives.
 #pragma once
-#define __CUDA_FP4_H__  // programs ask for it
+#define __CUDA_FP4_H__  // programs test for it
 
 #include "cuda_fp8.h"
 

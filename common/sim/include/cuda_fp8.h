@@ -1,6 +1,6 @@
 // CUDA's 8-bit numbers, as in cuda_fp8.h: E4M3, E5M2, and E8M0, the scale of microscaling formats.
 #pragma once
-#define __CUDA_FP8_H__  // programs ask for it
+#define __CUDA_FP8_H__  // programs test for it
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"

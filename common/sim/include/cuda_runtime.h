@@ -3,7 +3,7 @@
 
 #include "sim/before_cxx17.h"
 
-// Programs ask by these whether the headers are there.
+// Programs test these to see which headers they have.
 #define __CUDA_RUNTIME_H__
 #define __CUDA_RUNTIME_API_H__
 #define __DRIVER_TYPES_H__
@@ -31,6 +31,6 @@
 #include "sim/texture.h"
 #include "sim/warp.h"
 
-// Gone since CUDA 13, and still in many programs.
+// Removed in CUDA 13, but many programs still use it.
 inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }

@@ -66,7 +66,7 @@ cufftResult cufftMakePlanMany(cufftHandle plan, int rank, int* n, int* inembed, 
 cufftResult cufftGetSize(cufftHandle plan, std::size_t* work_bytes);
 cufftResult cufftSetAutoAllocation(cufftHandle plan, int automatic);
 cufftResult cufftSetWorkArea(cufftHandle plan, void* work);
-/// Unnormalised: forward and back multiplies by the number of elements.
+/// Unnormalised: a forward and an inverse transform multiply by the number of elements.
 cufftResult cufftExecC2C(cufftHandle plan, cufftComplex* in, cufftComplex* out, int direction);
 cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex* in, cufftDoubleComplex* out, int direction);
 cufftResult cufftExecR2C(cufftHandle plan, cufftReal* in, cufftComplex* out);

@@ -52,7 +52,7 @@ enum CUpti_ActivityKind {
   CUPTI_ACTIVITY_KIND_KERNEL = 3,
   CUPTI_ACTIVITY_KIND_DRIVER = 4,
   CUPTI_ACTIVITY_KIND_RUNTIME = 5,
-  CUPTI_ACTIVITY_KIND_DEVICE = 8,  // this and the five below that have no record here: may be enabled, nothing comes
+  CUPTI_ACTIVITY_KIND_DEVICE = 8,  // may be enabled, like the five others without a record type below: no records
   CUPTI_ACTIVITY_KIND_CONTEXT = 9,
   CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
   CUPTI_ACTIVITY_KIND_NAME = 11,
@@ -185,7 +185,7 @@ struct SIM_RECORD CUpti_ActivityKernel10 {
   std::uint32_t localMemoryPerThread, localMemoryTotal;
   std::uint32_t correlationId;
   std::int64_t gridId;
-  const char* name;  ///< as the launch writes it: not mangled, as it is on a GPU
+  const char* name;  ///< as the launch writes it; a GPU's names are mangled
   void* reserved0;
   std::uint64_t queued, submitted;
   std::uint8_t launchType, isSharedMemoryCarveoutRequested, sharedMemoryCarveoutRequested, padding;

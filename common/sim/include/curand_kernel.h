@@ -1,7 +1,7 @@
 // Random numbers in kernels. Philox4x32-10 gives cuRAND's numbers; XORWOW uses the same recurrence with another
 // seeding, so its sequence differs.
 #pragma once
-#define CURAND_KERNEL_H_  // programs ask for it
+#define CURAND_KERNEL_H_  // programs test for it
 
 #include <cmath>
 
@@ -110,7 +110,7 @@ inline unsigned curand(curandStateXORWOW* s) {
   return s->v[4] + (s->weyl += 362437u);
 }
 
-/// In (0, 1]: zero never, one sometimes.
+/// In (0, 1]: may be one, but never zero.
 template <class State>
 float curand_uniform(State* s) {
   return static_cast<float>(curand(s)) * 2.3283064e-10f + 1.1641532e-10f;

@@ -2,7 +2,7 @@
 // eigenvalues and singular values. Matrices are column-major; results have LAPACK's form. Each matrix is one entry of
 // the launch log.
 #pragma once
-#define CUSOLVERDN_H_  // programs ask for it
+#define CUSOLVERDN_H_  // programs test for it
 
 #include <stddef.h>
 #include <stdint.h>

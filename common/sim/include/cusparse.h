@@ -1,7 +1,7 @@
 // The simulated device's cuSPARSE, computed on the host with Eigen: matrices in CSR, CSC and COO, real values. Sums are
 // in FP64 and rounded once.
 #pragma once
-#define CUSPARSE_H_  // programs ask for it
+#define CUSPARSE_H_  // programs test for it
 
 #include <cstddef>
 #include <cstdint>

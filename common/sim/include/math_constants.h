@@ -1,4 +1,4 @@
-// CUDA's math constants: mathematical values only, none of an algorithm.
+// CUDA's math constants: mathematical values only, not the coefficients of its algorithms.
 #pragma once
 
 #include "sim/math.h"

@@ -11,7 +11,7 @@ extern "C" const block_info __start_sim_blocks[] __attribute__((weak));
 extern "C" const block_info __stop_sim_blocks[] __attribute__((weak));
 
 namespace {
-/// All blocks, sorted by their begin.
+/// All blocks, sorted by their start.
 const std::map<std::uintptr_t, const block_info*>& all_blocks() {
   static const auto& blocks = *[] {
     auto* table = new std::map<std::uintptr_t, const block_info*>;

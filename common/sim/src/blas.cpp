@@ -115,7 +115,7 @@ void store_real(const operand& o, const matrix<T>& values) {
     case CUDA_R_16BF: store_as<Eigen::bfloat16>(o, values); break;
     case CUDA_R_8I: store_as<std::int8_t>(o, values); break;
     case CUDA_R_8U: store_as<std::uint8_t>(o, values); break;
-    default: break;  // no product yields the others here
+    default: break;  // no product has another result type
   }
 }
 }  // namespace

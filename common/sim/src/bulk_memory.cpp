@@ -135,7 +135,7 @@ void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uin
   shadow.agents[access.agent].site = static_cast<std::uint32_t>(site);
   shadow.agents[access.agent].thread = thread;
   bool reported = false;
-  // A word that an arrived copy wrote stores who issued the copy.
+  // A word that an arrived copy wrote keeps the thread that issued the copy.
   const auto writer_of = [&](std::size_t word) {
     const std::uint16_t writer = shadow.words[word].writer;
     return writer < shadow.first_agent ? writer : shadow.copies[word].thread;

@@ -7,7 +7,7 @@ namespace sim {
 
 struct stream_work;
 
-/// A call's effects are reported between its begin and its end.
+/// A call's effects are reported between its beginning and its end.
 class activity_recorder {
  public:
   virtual void begin_call(const char* name) = 0;

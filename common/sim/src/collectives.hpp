@@ -84,7 +84,7 @@ ncclResult_t make(operation_call c);
 void begin_group();
 /// Makes the group's calls, if it is the outermost one; `pc`: of the program's.
 ncclResult_t end_group(const void* pc);
-/// What another rank has said in a call; waits until it has.
+/// Another rank's description of its call; waits for it.
 message read_message(const std::filesystem::path& file, const operation_call& c, int rank);
 
 /// While it lives, the communicator's device is current.

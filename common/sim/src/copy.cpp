@@ -53,7 +53,7 @@ place locate(const void* pointer, std::size_t bytes) {
   if (begin - heap_base < heap_bytes) {
     const allocation* entry = find_allocation(begin);
     return {entry && entry->kind != memory_kind::device ? side::either : side::device,
-            entry && bytes <= entry->end - begin && !in_kernel_heap(begin)};  // CUDA copies no memory of kernels
+            entry && bytes <= entry->end - begin && !in_kernel_heap(begin)};  // CUDA cannot copy a kernel's heap
   }
   for (const auto& [first, last] : symbols)
     if (first <= begin && begin < last) return {side::either, bytes <= last - begin};

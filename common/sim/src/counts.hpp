@@ -140,7 +140,7 @@ struct tensor_counts {
 struct launch_counts {
   std::map<std::pair<space, std::uint64_t>, site_counts> sites;
   std::map<std::pair<fault, std::uint64_t>, fault_report> faults;
-  std::map<std::uintptr_t, allocation_counts> allocations;  ///< by their begin
+  std::map<std::uintptr_t, allocation_counts> allocations;  ///< by their start
   std::uint64_t unique_loaded_sectors = 0, unique_stored_sectors = 0;
   std::uint64_t unique_loaded_pairs = 0;  ///< pairs of sectors: DRAM moves 64 bytes at a time
   std::uint64_t shared_stores = 0;        ///< to a sector that another block had stored to first

@@ -97,7 +97,7 @@ unsigned worker::lanes_in_step(unsigned first, unsigned count) {
     for (unsigned lane = 0; lane < count && leader_ < 0; ++lane)
       if ((together >> lane & 1) && may(threads()[first + lane])) leader_ = static_cast<int>(first + lane);
   };
-  bool known = false;  // someone asked for certain threads at this line
+  bool known = false;  // a breakpoint names threads at this line
   if (debugged.focus >= static_cast<int>(first) && debugged.focus < static_cast<int>(first + count) &&
       (together >> (debugged.focus - static_cast<int>(first)) & 1))
     leader_ = debugged.focus;

@@ -32,7 +32,7 @@ void note_host_warning(const std::string& what);
 const std::vector<std::string>& host_warnings();
 /// A kernel shifts a number of `width` bits by `count`; reports each line once.
 void note_shift(const char* file, unsigned line, std::int64_t count, int width);
-/// The same, and of the watched call if there is one, for its judge.
+/// An error of host code, also of the watched call if there is one, for the judge.
 void note_fault_of_call(const std::string& what);
 /// Withdraws this report: it was no error.
 void withdraw_fault(const std::string& what);

@@ -149,7 +149,7 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMemAttributeType
 }
 cudaError_t cudaDeviceSetGraphMemAttribute(int device, cudaGraphMemAttributeType, void* value) {
   if (device != 0 || !value) return fail(device != 0 ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
-  graph_memory.most_used = graph_memory.used;  // CUDA allows setting the high marks to 0 only
+  graph_memory.most_used = graph_memory.used;  // CUDA can only reset the high-water marks
   return sticky_error();
 }
 cudaError_t cudaDeviceGraphMemTrim(int device) { return device == 0 ? sticky_error() : fail(cudaErrorInvalidDevice); }

@@ -38,6 +38,6 @@ struct sim_graph {
 struct sim_graph_exec {
   std::vector<std::shared_ptr<sim_graph_node>> nodes;  // in a valid order of execution
   std::vector<std::shared_ptr<sim_condition>> conditions;
-  bool frees_first = false;  // frees what its last launch allocated and nobody freed
+  bool frees_first = false;  // a launch first frees what the previous one left allocated
   sim_counted counted = {};
 };

@@ -47,7 +47,7 @@ constexpr bool holds(const memory_range& range, std::uintptr_t address, std::siz
 struct given_memory {
   std::mutex mutex;
   std::map<std::uintptr_t, std::size_t> blocks;
-  std::uint64_t version = 0;  // of the map: a thread's finding may be gone
+  std::uint64_t version = 0;  // of the map: the range that a thread found may be gone
 };
 given_memory& given() {
   static given_memory& instance = *new given_memory;

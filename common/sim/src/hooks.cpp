@@ -440,7 +440,7 @@ extern "C" void __ubsan_handle_shift_out_of_bounds(void* data, void*, void* by) 
 extern "C" void __ubsan_handle_missing_return(void* data) {
   const auto& at = *static_cast<checked_place*>(data);
   sim::end_program({at.file, static_cast<int>(at.line)},
-                   "this function ends without a return, but has a result; write one");
+                   "this function ends without a return, but must return a value; write one");
 }
 
 #define SIM_HOOK(name, bytes, op)                                                                           \

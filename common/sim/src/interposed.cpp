@@ -177,11 +177,11 @@ extern "C" int sim_posix_memalign(void** to, std::size_t alignment, std::size_t 
   if (result == 0) sim::note_given(*to, bytes, __builtin_return_address(0));
   return result;
 }
-#define SIM_ALIGNED_DELETE(name, ...)                                               \
-  extern "C" void sim_##name(void* pointer, __VA_ARGS__) {                          \
-    if (sim_running_worker) sim_host_function("delete of what is aligned further"); \
-    sim::take_back(pointer);                                                        \
-    ::operator delete(pointer, alignment);                                          \
+#define SIM_ALIGNED_DELETE(name, ...)                                           \
+  extern "C" void sim_##name(void* pointer, __VA_ARGS__) {                      \
+    if (sim_running_worker) sim_host_function("delete of over-aligned memory"); \
+    sim::take_back(pointer);                                                    \
+    ::operator delete(pointer, alignment);                                      \
   }
 SIM_ALIGNED_DELETE(_ZdlPvSt11align_val_t, std::align_val_t alignment)
 SIM_ALIGNED_DELETE(_ZdaPvSt11align_val_t, std::align_val_t alignment)

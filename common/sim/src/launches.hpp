@@ -50,7 +50,7 @@ struct launched {
 /// Every launch since the program began, oldest first.
 std::vector<launched>& launch_log();
 void add_to_launch_log(launched entry);
-/// Nothing is added from now on: a thread that tries to waits until the program ends.
+/// From now on a thread that would add to it waits until the program ends.
 void end_launch_log();
 /// The kernel whose blocks run now, or null.
 const char* running_kernel();

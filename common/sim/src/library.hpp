@@ -27,10 +27,10 @@ cudaError_t library_call(const char* name, cudaStream_t stream, double flops, co
                          const std::function<void()>& work);
 /// Why a kernel could not access this range; empty if it could. Call with runtime_mutex locked.
 std::string outside_device_memory(const void* begin, std::size_t bytes);
-/// If so, the host may access device memory, because it acts as the device.
+/// Whether the host acts as the device, so that it may access device memory.
 bool host_shares_device_memory();
 bool library_at_work();
-/// The number of products so far with an operand of which some row (column, as cuBLAS counts) starts at no multiple of
+/// The number of products so far with an operand whose rows (to cuBLAS, columns) do not all start at multiples of
 /// 16 bytes. A GPU computes them several times more slowly.
 extern std::size_t unaligned_products;
 void host_wrote(const void* pointer, std::size_t bytes);

@@ -18,7 +18,7 @@
 namespace sim {
 namespace {
 
-/// What tensor cores do with matrices of this type, and of that what wgmma does.
+/// Operations of the tensor cores on matrices of this type, and those that wgmma does.
 struct tensor_counters {
   counter_name all;
   const char* of_warpgroups = nullptr;

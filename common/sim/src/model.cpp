@@ -101,7 +101,7 @@ struct work {
 
 work work_of(const launched& what) {
   work w;
-  std::map<std::uintptr_t, std::uintptr_t> ranges;  // from begin to end
+  std::map<std::uintptr_t, std::uintptr_t> ranges;  // from start to end
   for (const auto& [key, c] : what.counts.sites) {
     if (key.first == space::none) continue;
     const operation op = site_operation(key.second);

@@ -252,7 +252,7 @@ class observer {
   void check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                     std::uintptr_t address, const warp_position& where);
 
-  /// A conflict in a sector: which words, and with whom.
+  /// A sector with a possible race, and its words.
   struct touched_sector {
     std::uintptr_t sector;
     std::uint8_t words;

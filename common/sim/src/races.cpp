@@ -81,7 +81,7 @@ observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t word
   return found;
 }
 
-/// Whether this instruction and an earlier one of the block touch a common word in different threads, in no order.
+/// Whether this instruction and an earlier one of the block touch a common word in different threads, unordered.
 void observer::check_block(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                            const recent_accesses::entry& before, const warp_position& where) {
   const operation op = site_operation(site), other_op = site_operation(before.site);

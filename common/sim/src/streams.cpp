@@ -61,7 +61,7 @@ struct sim_event {
   sim_order before;
   bool timed = true;
   sim_graph* captured = nullptr;
-  std::string asked_early;  ///< the report of a query for its time before it was known
+  std::string asked_early;  ///< the report, if its time was queried before it was known
 };
 
 namespace sim {

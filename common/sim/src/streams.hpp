@@ -28,9 +28,9 @@ double advance_clock(cudaStream_t stream, double seconds);
 double advance_clock_by_copy(cudaStream_t stream, double seconds, bool to_device, bool host_is_busy);
 /// The same for a copy from one device's memory to another's: copies from the same device follow each other.
 double advance_clock_by_link(cudaStream_t stream, double seconds, int from, int to);
-/// The gap of a stream between the beginnings of two launches, beyond the first one's time; none within a graph.
+/// The gap in a stream between the end of one launch and the start of the next; none within a graph.
 double launch_gap();
-double gap_after_graph();  ///< the gap that its last kernel did not have
+double gap_after_graph();  ///< after a graph's last kernel, which has none
 /// While it lives, work belongs to a graph launched by a function whose stack frame ends there.
 struct graph_at_work {
   explicit graph_at_work(std::uintptr_t frame);
@@ -38,8 +38,8 @@ struct graph_at_work {
   graph_at_work(const graph_at_work&) = delete;  // counts
   graph_at_work& operator=(const graph_at_work&) = delete;
 };
-/// Whether this was the address of a variable, when the running graph was captured, of a function that has returned
-/// since.
+/// Whether this address belonged, when the running graph was captured, to a local variable of a function that has since
+/// returned.
 bool is_dead_variable(std::uintptr_t address);
 /// Whether the program has created a stream.
 bool several_streams();

@@ -142,7 +142,7 @@ struct block : computation {
   bool straight = true;          // neither jump nor label so far
   bool first_of_function = false;
   bool rolled = false;                 // of a loop that the program keeps rolled
-  std::set<string> labels;             // at its begin
+  std::set<string> labels;             // at its start
   string branch;                       // target of the conditional jump that ends it
   bool calls = false, leaves = false;  // calls a function that is no hook; ends in an unconditional jump
   string skip;                         // target of a jump that may skip the report of an out-of-range index

@@ -445,7 +445,7 @@ void leave_constants(const std::string& source, const std::vector<token>& tokens
   }
 }
 
-/// `__global__ void __cluster_dims__(2, 1, 1) k() {`: a call at the kernel's begin sets the dimensions.
+/// `__global__ void __cluster_dims__(2, 1, 1) k() {`: a call at the kernel's start sets the dimensions.
 void declare_clusters(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
     return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);

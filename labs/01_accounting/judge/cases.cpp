@@ -607,7 +607,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Random sizes: nobody can prepare for them. (Formulas already draw their rows from the seed.)
+/// Random sizes: no submission can prepare for them. (Formulas already draw their rows from the seed.)
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;

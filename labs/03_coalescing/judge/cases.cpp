@@ -164,7 +164,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Random sizes: nobody can prepare for them.
+/// Random sizes: no submission can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;

@@ -529,8 +529,7 @@ test_case trace(bool sums, int64_t kernels, int64_t streams, int64_t threads) {
   return result;
 }
 
-// ---- counters by range
-// -----------------------------------------------------------------------------------------------
+// ---- counters by range ----------------------------------------------------------------------------------------------
 
 /// The metrics of calls.cpp: sums, of which `sectors` and `requests` are two, and their ratio.
 constexpr std::size_t counted_sums = 7, sectors = 5, requests = 6;
@@ -1044,7 +1043,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes for which nobody could have prepared. (Formulas draw their rows from the seed anyway.)
+/// Random sizes: no submission can prepare for them. (Formulas draw their rows from the seed anyway.)
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;

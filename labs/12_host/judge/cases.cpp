@@ -599,7 +599,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Sizes for which nobody could have prepared.
+/// Random sizes: no submission can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes draw(seed);
   std::vector<test_case> all;

@@ -447,7 +447,7 @@ struct exchange {
   T values[Used ? Count : 1];
 };
 
-/// The words that a thread moves at a time if the algorithm vectorizes: 4, 2 or 1 of CUB's.
+/// The words that a thread moves at a time if the algorithm vectorizes: 4, 2 or 1, as in CUB.
 template <class T, int Items>
 struct vector_of {
   static constexpr int word = sizeof(T) % 8 == 0 ? 8 : sizeof(T) % 4 == 0 ? 4 : sizeof(T) % 2 == 0 ? 2 : 1;

@@ -153,7 +153,7 @@ inline void fence_proxy_async_shared_cta() { sim::fence(); }
 }  // namespace experimental
 }  // namespace device
 
-/// One thread's copy of whole 16 bytes, for which the barrier expects the bytes.
+/// One thread's copy of a multiple of 16 bytes, which the barrier then expects.
 template <class T, ::std::size_t Alignment>
 SIM_CALLED_HERE void memcpy_async_tx(T* to, const T* from, aligned_size_t<Alignment> bytes,
                                      barrier<thread_scope_block>& b) {

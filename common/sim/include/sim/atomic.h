@@ -103,7 +103,7 @@ SIM_UNOBSERVED bool ordered_exchange_if(T* address, T& expected, T desired, int 
 
 }  // namespace sim
 
-// Each in CUDA's scopes: the device, the block, the system.
+// Each for CUDA's scopes: device, block and system.
 #define SIM_SCOPES(define, name, ...) \
   define(name, device, __VA_ARGS__) define(name##_block, block, __VA_ARGS__) define(name##_system, device, __VA_ARGS__)
 #define SIM_LIST(...) __VA_ARGS__

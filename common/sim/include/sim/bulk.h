@@ -74,7 +74,7 @@ std::size_t cluster_offset(const void* address);
 void* cluster_address(std::size_t offset);
 void arrive_at_cluster(const void* pc);
 void wait_for_cluster(const void* pc);
-/// The dimensions of __cluster_dims__, called at the kernel's begin: from then on blocks run in clusters.
+/// The dimensions of __cluster_dims__, called at the kernel's start: from then on blocks run in clusters.
 void require_cluster(unsigned x, unsigned y, unsigned z, const void* pc);
 SIM_CALLED_HERE void cluster_dims(unsigned x, unsigned y = 1, unsigned z = 1) { require_cluster(x, y, z, SIM_CALLER); }
 

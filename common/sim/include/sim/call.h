@@ -21,8 +21,8 @@
 
 namespace sim {
 
-/// Of what a program can get hold of. A call finds functions in the namespace of its arguments' types: not in sim,
-/// whose functions no program may call.
+/// The types of what a program can obtain. Argument-dependent lookup finds functions in the namespaces of these types;
+/// programs may not call those of sim, so the types are not in it.
 namespace types {
 /// The threads that an atomic or a fence orders: all, or those of a block.
 enum class scope : unsigned char { device, block };
@@ -74,7 +74,7 @@ void check_whole_warp(unsigned participants, const void* pc);
 /// `in_warp`: if all lanes share an address, nvcc first combines their values in the warp.
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp = false,
                     scope within = scope::device);
-/// Likewise, a load or store that one of our functions performs for the line at `pc`.
+/// The same for a load or store that one of our functions performs for the line at `pc`.
 void observe_load(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_store(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_atomic_load(const volatile void* address, std::size_t bytes, const void* pc, scope within = scope::device);
@@ -83,7 +83,7 @@ void observe_atomic_store(const volatile void* address, std::size_t bytes, const
 /// An atomic exchange will write these bytes. Most programs ignore its result, so the bytes count as written from now
 /// on.
 void note_overwrite(const volatile void* address, std::size_t bytes);
-/// A compare-and-swap follows. It verifies the thread's last load from there, so that load may meet atomics.
+/// A compare-and-swap follows. It verifies the thread's last load from there, so that load may race with atomics.
 void note_compare(const volatile void* address);
 /// An asynchronous copy into shared memory has started; a thread has waited for it.
 void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc);

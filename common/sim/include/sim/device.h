@@ -41,7 +41,7 @@ struct dimensions {
   operator dim3() const { return {x, y, z}; }
 };
 }  // namespace types
-/// A value that can be constructed and copied in unobserved code: that runs no code of the program.
+/// A value that can be constructed and copied in unobserved code: without running the program's code.
 template <class T>
 inline constexpr bool plain = std::is_trivial_v<T>&& std::is_trivially_constructible_v<T, T&>;
 /// The types that one load or store of a thread can move.

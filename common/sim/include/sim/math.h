@@ -38,7 +38,7 @@ SIM_MIN_MAX(unsigned long long, unsigned long long)
 SIM_MIN_MAX(long long, unsigned long long)
 SIM_MIN_MAX(unsigned long long, long long)
 #undef SIM_MIN_MAX
-// If one is NaN, the other.
+// If one is NaN, returns the other.
 inline float min(float x, float y) { return fminf(x, y); }
 inline float max(float x, float y) { return fmaxf(x, y); }
 inline double min(double x, double y) { return ::fmin(x, y); }

@@ -10,7 +10,7 @@ namespace sim {
 /// Replaces "allocation 46" in messages, for the allocation with the byte at `pointer`.
 void name_allocation(const void* pointer, const std::string& name);
 
-/// A call of the grader's begins: memory freed before belongs to others.
+/// The grader begins a call: memory freed earlier belongs to other calls.
 void begin_call();
 
 /// The number of live allocations without a name.
@@ -37,7 +37,7 @@ void give(const void* memory, std::size_t bytes);
 void take_back(const void* memory);
 
 /// Why the last launch failed: it was refused, or aborted, with the checkers' reports; one line. "" if none has failed
-/// since the other function was called.
+/// since forget_failed_launch() was called.
 std::string why_launch_failed();
 void forget_failed_launch();
 

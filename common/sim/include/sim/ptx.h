@@ -577,7 +577,7 @@ template <class Format, int Count, round_to R>
 SIM_PTX unsigned encoded(double x, bool relu) {
   return encode<Format>(relu && x < 0 ? 0 : x, rounding_of<R>);
 }
-/// d = a. For pairs also of two numbers, a the upper one.
+/// d = a. A pair may also come from two numbers, a the upper one.
 template <class To, class From, round_to R, bool Sat, bool Relu, class D, class A>
 SIM_PTX void cvt(D& d, const A& a) {
   const auto x = as<From>(a);

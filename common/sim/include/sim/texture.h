@@ -129,7 +129,7 @@ struct texel {
 /// `dimensions`: how many of x, y and z are coordinates; with `cube` they are a direction. `layer`: -1 for none.
 texel fetch(cudaTextureObject_t texture, int dimensions, float x, float y, float z, int layer, bool cube);
 texel fetch_element(cudaTextureObject_t texture, int x);
-/// The address of a surface's element, null outside. `x` is in bytes. Stops the kernel if it must stop.
+/// The address of a surface's element, null outside. `x` is in bytes. May stop the kernel.
 void* surface_element(cudaSurfaceObject_t surface, int x, int y, int z, std::size_t bytes, cudaSurfaceBoundaryMode mode,
                       const void* pc);
 

@@ -9,7 +9,7 @@ namespace sim {
 
 struct counter {
   enum use : unsigned {
-    counted = 1,   ///< by every call on the simulated device; the others are counted by some calls, or on a GPU only
+    counted = 1,   ///< in every call on the simulated device; others are counted in some calls, or only on a GPU
     profiled = 2,  ///< read on a GPU for ./course profile
     measured = 4,  ///< in solutions/results, whatever the rubric names
     copies = 8,    ///< includes the runtime's copies
@@ -186,7 +186,7 @@ constexpr bool counts_copies(std::string_view name) {
   return false;
 }
 
-/// A counter of the table: any other name is an error of compilation.
+/// A counter of the table: any other name is a compile-time error.
 struct counter_name {
   consteval counter_name(const char* literal) : text(literal) {
     for (const counter& c : counters)

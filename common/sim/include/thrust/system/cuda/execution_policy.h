@@ -1,4 +1,4 @@
-// thrust::cuda::par and its stream: algorithms run at once, so whatever stream they are given.
+// thrust::cuda::par and its stream: algorithms run at once, whatever stream they are given.
 #pragma once
 
 #include <thrust/execution_policy.h>

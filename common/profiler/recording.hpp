@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "../../../sim/interface/sim/profiling.hpp"
 #include "lab/profiler.hpp"
 #include "lab/roofline.hpp"
+#include "sim/profiling.hpp"
 
 namespace lab {
 
