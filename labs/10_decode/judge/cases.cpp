@@ -764,6 +764,15 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(lab::like("norm_matvec/512x1024", matvec(product::normalized, 8 * draw(40, 63), 256 * draw(3, 4))));
   const int64_t cached = 16 * draw(57, 63);
   all.push_back(lab::like("attend/8:2x128-1023of1024", attend(8, 2, 128, cached, cached - 1)));
+  all.push_back(lab::like("rotate_append/8:2x64-700of1000", rotate_append(8, 2, 64, draw(800, 1500), draw(300, 799))));
+  // As many weights: 8 hidden numbers fewer in each of two layers, 48 tokens more to choose from.
+  shape other = counted;
+  const int64_t fewer = draw(1, 8);
+  other.hidden -= 8 * fewer, other.vocabulary += 48 * fewer, other.capacity += draw(1, 99);
+  all.push_back(lab::like("decode_token/counted-255", tokens("drawn_counted", other, 255)));
+  all.push_back(
+      lab::like("generate/one_layer-0-8",
+                tokens("drawn_calls", {1, 8 * draw(1, 6), 2, 1, 64, 8 * draw(1, 6), draw(9, 60), 30}, 20, 8)));
   // Larger than any case above: rows, columns, heads, keys, layers, tokens to choose from.
   const auto columns = [&](int64_t least, int64_t most) { return 8 * draw(least / 8 + 1, most / 8); };
   all.push_back(matvec(product::host, draw(1, 2), columns(1'000'000, 1'200'000)));
