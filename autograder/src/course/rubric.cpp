@@ -137,8 +137,9 @@ double growth(const toml_reader& in, const context& known, const lab::test_case&
   const std::vector<std::string> sizes = found == known.names.end() ? std::vector<std::string>{} : found->second.sizes;
   std::istringstream names(in.text("grows"));
   for (std::string name; names >> name;) {
-    const auto i = static_cast<std::size_t>(std::find(sizes.begin(), sizes.end(), name) - sizes.begin());
-    if (i == sizes.size() || i >= here.parameters.size())
+    const auto at = std::find(sizes.begin(), sizes.end(), name) - sizes.begin();
+    const std::size_t i = here.own_sizes + static_cast<std::size_t>(at);
+    if (at == std::ssize(sizes) || i >= here.parameters.size())
       in.fail_at(in.line_of("grows"), fmt::format("{} has no parameter '{}'", here.entry, name));
     times *= static_cast<double>(there.parameters[i]) / static_cast<double>(here.parameters[i]);
   }

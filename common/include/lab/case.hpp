@@ -33,6 +33,7 @@ struct test_case {
   std::string entry;  ///< name of the function, as in the lab's calls.cpp; "" if no function is called, see `oracle`
   part where = part::device;
   std::vector<std::int64_t> parameters;  ///< sizes and other parameters, in the order in which calls.cpp reads them
+  std::size_t own_sizes = 0;  ///< where the function's own sizes begin in `parameters`; before them are a ceiling's
   std::vector<buffer_spec> outputs;
   std::function<std::vector<buffer>(std::uint64_t seed)> inputs;
   /// "" if the outputs are right, otherwise what is wrong. `before` are the inputs as the judge made them.

@@ -279,6 +279,7 @@ test_case attention(const char* entry, const precision& p, const shape& s, const
   c.id = fmt::format("{}/{}", entry, name_of(s, l));
   c.entry = entry;
   c.parameters = {s.tokens, 2 * s.heads * s.size, s.tokens, s.heads, s.tokens, s.size, s.causal};
+  c.own_sizes = 3;
   c.outputs = {{p.type, s.heads * s.tokens * s.size}, {dtype::f32, s.heads * s.tokens}};
   c.inputs = inputs_of(p, s.tokens, s, l);
   c.check = check_of(p, s.tokens, s, true);
@@ -345,7 +346,7 @@ std::vector<test_case> cases() {
                                                 {100'000, 192, 128}})
       add_formulas(all, {tokens, queries, keys, causal}, tokens % 2 == 0 ? 64 : 128, causal ? 2 : 4);
 
-  for (const auto& [rows, size] : {std::pair<int64_t, int64_t>{1, 1}, {7, 64}, {64, 128}, {300, 3}})
+  for (const auto& [rows, size] : {std::pair<int64_t, int64_t>{1, 1}, {7, 64}, {64, 128}, {1100, 3}})
     all.push_back(merge(rows, size));
 
   // 1, primes, one below and one above each tile, more and fewer queries than a block has, both head sizes.
@@ -417,8 +418,15 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(decode(draw(1, 8), draw(2, 2000), 64 * draw(1, 2)));
     add_formulas(all, {draw(2, 5000), draw(1, 300), draw(1, 300), causal}, 64, 2);
   }
+  // Cases whose counters are read: whole blocks, also of 128 or 256 queries.
   all.push_back(lab::like("decode_bf16/2x4096x128", decode(2, 64 * draw(56, 63), 128)));
-  // Larger than any case above: tokens, then heads.
+  for (const bool masked : {false, true})
+    for (const auto& [entry, p] : {std::pair("attention_fp32", in_fp32), std::pair("attention_bf16", in_bf16)}) {
+      const std::string counted = fmt::format("{}/1x256x128{}", entry, masked ? "-causal" : "");
+      all.push_back(lab::like(counted, attention(entry, p, {1, 512, 128, masked})));
+    }
+  // Larger than any case above: rows, tokens, heads.
+  all.push_back(merge(draw(1101, 2000), draw(1, 9)));
   const bool causal = draw(0, 1) == 1;
   all.push_back(attention("attention_fp32", in_fp32, {1, draw(1101, 1400), 64, causal}));
   all.push_back(attention("attention_bf16", in_bf16, {1, draw(701, 1000), 64, causal}));
