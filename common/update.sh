@@ -172,7 +172,7 @@ get_new() {
   fi
   source_name=$from
   if [[ $to == *+* && $from != *:* && -e $from && ! -e $from/.git && ! -f $from/HEAD ]]; then
-    die "$from is no git repository, so it has no commits: write --to ${to%%+*}, or omit it"
+    die "$from is not a git repository, so it has no commits: write --to ${to%%+*}, or omit it"
   elif [[ $from =~ ^https?://.*\.(zip|tgz|tar\.[a-z0-9]+)$ ]]; then
     die "download $from first, then: ./course update --from FILE"
   elif [[ -f $from ]]; then

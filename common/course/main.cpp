@@ -132,7 +132,7 @@ profile does not know go to the program, as does what follows --: gpt2 --prompt 
   r.see = command.get_name() == "see";
   r.debug = command.get_name() == "debug";
   const int status = run(here, r);
-  // What the compiler did not know may be an option of ours.
+  // An option that the compiler does not know may be one of ours.
   for (const std::string& word : rest)
     if (const std::string text = no_such("option", word, options_of(command));
         word.starts_with("--") && status != 0 && text.ends_with("?"))

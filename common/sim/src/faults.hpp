@@ -34,7 +34,7 @@ const std::vector<std::string>& host_warnings();
 void note_shift(const char* file, unsigned line, std::int64_t count, int width);
 /// An error of host code, also of the watched call if there is one, for the judge.
 void note_fault_of_call(const std::string& what);
-/// Withdraws this report: it was no error.
+/// Withdraws this report: it was not an error.
 void withdraw_fault(const std::string& what);
 /// A copy or fill uses an address that the launch, copy or fill of this epoch has loaded or stored.
 void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load);
