@@ -51,7 +51,7 @@ To run a program that its own Makefile builds with simcc: make NVCC="$(./course 
   run_command.add_option(
       "--budget", r.budget,
       "end in about this many seconds a program whose sizes are made for a GPU: where a launch takes\n"
-      "long, only some of its blocks run, and the results in memory are incomplete. The account says\n"
+      "long, only some of its blocks run, and the results in memory are incomplete. The summary says\n"
       "which counts are still exact");
   run_command
       .add_option("--csv", r.csv,

@@ -16,7 +16,7 @@ function rowsOf(launch) {
   const rows = new Map();
   for (const [number, requests, lanes, bytes, sectors, idealSectors, wavefronts, idealWavefronts, seconds] of launch.counts) {
     const site = data.sites[number];
-    if (site.space === 'none' || site.op === 'copy') continue;  // a copy is counted where it ends, as in the account
+    if (site.space === 'none' || site.op === 'copy') continue;  // a copy is counted where it ends, as in the summary
     const key = [site.file, site.line, site.space, site.op].join(':');
     if (!rows.has(key))
       rows.set(key, {key, ...site, sites: new Set(), requests: 0, lanes: 0, moved: 0, cost: 0, ideal: 0, seconds: 0});

@@ -24,7 +24,7 @@ void host_access(std::uintptr_t address, std::uint64_t site);
 /// ", byte 8 of allocation 1 of 64 bytes", or the distance of an address from the nearest allocation; "" if there is
 /// none.
 std::string place_in_allocation(std::uintptr_t address);
-/// Errors of host code, one sentence each, without repeats, for the account at the program's end.
+/// Errors of host code, one sentence each, without repeats, for the summary at the program's end.
 void note_host_fault(const std::string& what);
 const std::vector<std::string>& host_faults();
 /// The likely errors of host code.

@@ -199,7 +199,7 @@ __global__ void move_box(const __grid_constant__ CUtensorMap from, const __grid_
   }
 }
 
-/// A tensor of bytes, or of words of 2 or 4, and what a box of it should be.
+/// A tensor of bytes, or of words of 2 or 4, and the expected contents of a box.
 template <unsigned Dimensions>
 void expect_box(unsigned element, const std::vector<cuuint64_t>& size, const std::vector<cuuint32_t>& box,
                 const std::vector<cuuint32_t>& step, CUtensorMapSwizzle swizzle, const box_case& c) {
