@@ -312,7 +312,7 @@ show_plan() {
 
 # --- changing it ------------------------------------------------------------------------------------------------------
 
-# commit_paths MESSAGE PARENT... -- PATH...: these files as they are now, all others as in HEAD. What else is staged stays.
+# commit_paths MESSAGE PARENT... -- PATH...: these files as they are now, all others as in HEAD. Anything else that is staged stays.
 commit_paths() {
   local message=$1 parents=() tree path
   shift

@@ -45,7 +45,7 @@ struct part {
 };
 
 /// Rows `first` and so on of a matrix into shared memory, a quarter of a cache line by each thread of `threads`; rows
-/// behind the text become zeros, so that none is NaN.
+/// after the text become zeros, so that none is NaN.
 template <int rows, int pitch, int threads, class T>
 __device__ void fetch(T* tile, const T* from, int first, int tokens, std::size_t stride) {
   constexpr int width = 16 / sizeof(T), columns = size / width, step = threads / columns;

@@ -769,7 +769,7 @@ function showLaunches() {
   at('launches-sentence').textContent = said;
 }
 
-/** FLOP of a launch, bytes to and from DRAM, and the roof that it has: of FP32, unless tensor cores do most of it. */
+/** A launch's FLOPs, its bytes to and from DRAM, and its roof: FP32's, unless tensor cores do most of the work. */
 function workOf(launch) {
   const m = name => launch.metrics[name] || 0;
   let flop = 0, tensor = 0, roof = 'FP32';
