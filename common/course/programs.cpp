@@ -54,7 +54,8 @@ int done(words command, const char* doing = nullptr) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// Replaces this process with the command, so that signals reach it, and a program that is stopped prints the counts so far.
+/// Replaces this process with the command, so that signals reach it and a program that is stopped prints the counts so
+/// far.
 [[noreturn]] void become(words command) {
   std::fflush(nullptr);
   execvp(command[0].c_str(), pointers_to(command).data());
