@@ -29,7 +29,7 @@ struct Formats : testing::Test {
   temporary_folder place{"formats"};
   const fs::path& folder = place.path();
 
-  /// Where `read` reads the file: it is refused as newer, and stays as it is.
+  /// `read` must refuse the file because it is newer, and leave it unchanged.
   template <class Read>
   void refused_as_newer(const fs::path& file, Read read) {
     const std::string before = text_of(file);

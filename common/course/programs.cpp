@@ -173,7 +173,7 @@ void check(const folders& here, const run_request& r, const std::string& file) {
   if (!on_path("nvcc")) throw usage_error("no nvcc on the PATH: install the CUDA toolkit, or omit --backend");
 }
 
-/// Becomes the program on the simulated device, which prints its summary.
+/// Replaces this process with the program on the simulated device, which prints its summary.
 [[noreturn]] void run_simulated(const run_request& r, const words& command) {
   words shown;
   const auto set = [&](const char* name, const std::string& value, bool say_it) {

@@ -84,8 +84,7 @@ TEST_F(Hopper, PhasesOfAnMbarrier) {
   const on_device<unsigned> out(std::vector<unsigned>(4));
   const counts c = observe([&] { phases<<<1, 64>>>(out.data); });
   EXPECT_TRUE(c.reports.empty()) << testing::PrintToString(c.reports);
-  const std::vector<unsigned> most =
-      out.host();  // of what was to come at an arrival that is not the last of its thread
+  const std::vector<unsigned> most = out.host();  // by round: the largest pending count
   EXPECT_EQ(most[0], 64);
   EXPECT_EQ(most[1], 64);
   EXPECT_EQ(most[3], 32);
