@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Each folder of src/ includes only from itself and from those above it in the table of README.md.
+# Each folder of src/ includes only from itself and from those above it in the table of README.md. All of the course includes
+# only public headers of the simulated device, which includes nothing of the course.
 # layers_test.sh AUTOGRADER
 set -euo pipefail
 cd "$1"
@@ -14,4 +15,8 @@ for ((i = 0; i < ${#layers[@]}; ++i)); do
   done
 done
 if grep -rnE '#include "[^"]*\.\./' src; then wrong=1; fi
+
+cd ..
+if grep -rnE --exclude-dir=sim '#include [<"]([^">]*/)?sim/(src|tools)/' autograder common labs solutions 2>/dev/null; then wrong=1; fi
+if grep -rnE '#include [<"]((lab|profiler)/|[^">]*\.\./\.\./)' common/sim; then wrong=1; fi
 exit $wrong

@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "rubric.toml:32: a host case has no ''; use its outputs, \"output[0]\" or \"output[0] / output[1]\""},
         mistake{"counter = \"warps\"", "counter = \"wraps\"",
                 "rubric.toml:24: there is no counter 'wraps'; the closest is 'warps', and all are in "
-                "common/sim/include/sim/counters.hpp, where you can add one"},
+                "common/sim/interface/sim/counters.hpp, where you can add one"},
         mistake{
             "case = \"f/2\"", "case = \"f/2\"\nby_design = [\"the grid is too small\"]",
             "rubric.toml:22: unknown kind of waste 'the grid is too small'; use one of: small grid, sectors loaded, "

@@ -1,19 +1,6 @@
 # One set of flags for all of our own code, and the libraries that it uses.
 
-# g++ 11 does not know no_sanitize_coverage: the simulated device would count its own code.
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12 OR
-   CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
-  message(FATAL_ERROR "The course needs g++ 12 or clang 14, or newer, and ${CMAKE_CXX_COMPILER} is ${CMAKE_CXX_COMPILER_ID} "
-                      "${CMAKE_CXX_COMPILER_VERSION}. Install a newer one and name it: CXX=g++-12 ./course setup")
-endif()
-
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-# Not CMAKE_CXX_STANDARD: CUDA targets would inherit it, and CMake 3.25 does not know C++20 of nvcc 13.
-add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-std=c++20>)
-set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+include(${CMAKE_CURRENT_LIST_DIR}/../sim/cmake/Defaults.cmake)
 
 # For this machine's processor; clang on Arm uses the other option. A cross compiler does not know the machine.
 include(CheckCXXCompilerFlag)
@@ -28,10 +15,8 @@ if(NOT CMAKE_CROSSCOMPILING)
     endif()
   endforeach()
 endif()
-# char is signed on x86-64 and unsigned on Arm; in the course it is signed. simcc does the same.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  list(APPEND LAB_NATIVE -fsigned-char)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsigned-char>)
+  list(APPEND LAB_NATIVE -fsigned-char)  # where the flags above do not apply
 endif()
 
 # Without a GPU nvcc's output cannot run, so it compiles only on request.
@@ -40,15 +25,10 @@ if(EXISTS /proc/driver/nvidia/version OR EXISTS /dev/nvidiactl)
   set(LABS_CUDA_HERE ON)
 endif()
 option(LABS_CUDA "Build the CUDA backend too, where nvcc is found" ${LABS_CUDA_HERE})
-option(LABS_BY_FOLDER "Compile the grader's files folder by folder; OFF for tools that look at one file" ON)
 
-find_package(Threads REQUIRED)
-find_package(Eigen3 REQUIRED NO_MODULE)
-find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(fmt REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_library(SODIUM_LIBRARY sodium REQUIRED)
@@ -56,35 +36,11 @@ find_path(SODIUM_INCLUDE_DIR sodium.h REQUIRED)
 add_library(sodium INTERFACE IMPORTED)  # it has no CMake package
 target_link_libraries(sodium INTERFACE ${SODIUM_LIBRARY})
 target_include_directories(sodium INTERFACE ${SODIUM_INCLUDE_DIR})
-find_package(Boost REQUIRED CONFIG COMPONENTS context)
 
-# Two header-only libraries that not every distribution packages; elsewhere CMake fetches their sources.
-# lab_headers(TARGET HEADER FOLDER SOURCE SHA256): FOLDER holds the header in the source.
-include(FetchContent)
-function(lab_headers target header folder source sha256)
-  find_path(${target}_INCLUDE_DIR ${header})
-  if(NOT ${target}_INCLUDE_DIR)
-    message(STATUS "No package has ${header}: fetching ${source}")
-    FetchContent_Declare(${target} URL http://archive.ubuntu.com/ubuntu/pool/universe/${source} http://deb.debian.org/debian/pool/main/${source}
-                         URL_HASH SHA256=${sha256} SOURCE_SUBDIR none)
-    FetchContent_MakeAvailable(${target})
-    cmake_path(GET header PARENT_PATH parent)
-    set(include ${PROJECT_BINARY_DIR}/include)
-    file(MAKE_DIRECTORY ${include})
-    file(CREATE_LINK ${${target}_SOURCE_DIR}/${folder} ${include}/${parent} SYMBOLIC)
-    set(${target}_INCLUDE_DIR ${include} CACHE PATH "Where ${header} is" FORCE)
-  endif()
-  add_library(${target} INTERFACE)
-  target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE_DIR})
-endfunction()
-lab_headers(toml toml++/toml.h include/toml++ t/tomlplusplus/tomlplusplus_3.4.0+ds.orig.tar.xz
-            0ae736e13a49cc8a0aa7799705cf18bd93f5f56624613e6aa554b65fe2d72768)
-target_compile_definitions(toml INTERFACE TOML_HEADER_ONLY=1)  # the same everywhere: no library to link
 lab_headers(mustache kainjow/mustache.hpp . libk/libkainjow-mustache/libkainjow-mustache_4.1+ds.orig.tar.xz
             da0ed0c7d9842cf9f68f9f7e3f58e456efc5a7d6c05cb8786f98ed3979e56685)
 
+set(SIM_OBJECT_FLAGS -I${PROJECT_SOURCE_DIR}/common/include)  # of add_sim_object
 add_library(lab_defaults INTERFACE)
-# -Wno-restrict: g++ 12 warns about std::string's own operator+ (GCC bug 105651).
-target_compile_options(lab_defaults INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow
-                                              $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>>)
+target_link_libraries(lab_defaults INTERFACE sim_defaults)
 target_include_directories(lab_defaults INTERFACE ${PROJECT_SOURCE_DIR}/common/include)

@@ -11,7 +11,7 @@ extern "C" int (*InitializeInjectionNvtx2_fnptr)(const void* (*)(std::uint32_t))
 #include <cstring>
 #include <string>
 
-#include "profiler/open_ranges.hpp"
+#include "lab/range.hpp"
 
 namespace lab {
 namespace {
@@ -21,7 +21,7 @@ class nvtx_ranges final : public range_listener {
   nvtx_ranges() {
     if (std::getenv("NVTX_INJECTION64_PATH")) current = this;
   }
-  void enter(std::string_view name, const work&) override { nvtxRangePushA(std::string(name).c_str()); }
+  void enter(std::string_view name, double, double) override { nvtxRangePushA(std::string(name).c_str()); }
   void leave() override { nvtxRangePop(); }
 } forwarding;
 
@@ -30,15 +30,15 @@ nvtxStringHandle_t keep(nvtxDomainHandle_t, const char* text) {
   return reinterpret_cast<nvtxStringHandle_t>(strdup(text ? text : ""));
 }
 int message_of(const nvtxEventAttributes_t* what) {
-  if (what && what->messageType == NVTX_MESSAGE_TYPE_ASCII) return open_ranges::push(what->message.ascii);
+  if (what && what->messageType == NVTX_MESSAGE_TYPE_ASCII) return sim::open_ranges::push(what->message.ascii);
   if (what && what->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
-    return open_ranges::push(reinterpret_cast<const char*>(what->message.registered));
-  return open_ranges::push("");
+    return sim::open_ranges::push(reinterpret_cast<const char*>(what->message.registered));
+  return sim::open_ranges::push("");
 }
-int push(const char* name) { return open_ranges::push(name); }
-int pop() { return open_ranges::pop(); }
+int push(const char* name) { return sim::open_ranges::push(name); }
+int pop() { return sim::open_ranges::pop(); }
 int push_in_domain(nvtxDomainHandle_t, const nvtxEventAttributes_t* what) { return message_of(what); }
-int pop_in_domain(nvtxDomainHandle_t) { return open_ranges::pop(); }
+int pop_in_domain(nvtxDomainHandle_t) { return sim::open_ranges::pop(); }
 
 int attach(NvtxGetExportTableFunc_t tables) {
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(tables(NVTX_ETID_CALLBACKS));

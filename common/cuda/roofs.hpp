@@ -1,6 +1,6 @@
 #pragma once
 
-#include "profiler/recording.hpp"
+#include "../profiler/recording.hpp"
 
 namespace lab {
 

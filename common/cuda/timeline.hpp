@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "profiler/recording.hpp"
+#include "../profiler/recording.hpp"
 
 namespace lab {
 

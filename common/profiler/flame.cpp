@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "profiler/recording.hpp"
+#include "recording.hpp"
 
 namespace lab {
 namespace {

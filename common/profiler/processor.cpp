@@ -17,7 +17,7 @@
 
 #include "lab/ceilings.hpp"
 #include "lab/environment.hpp"
-#include "profiler/recording.hpp"
+#include "recording.hpp"
 
 namespace lab {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "lab/environment.hpp"
 #include "lab/plot.hpp"
-#include "profiler/recording.hpp"
+#include "recording.hpp"
 #include "sim/counters.hpp"
 
 namespace lab {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "lab/environment.hpp"
-#include "profiler/recording.hpp"
+#include "recording.hpp"
 #include "sim/counters.hpp"
 
 namespace lab {
@@ -28,8 +28,8 @@ profiled_device* device_of_program() { return lab_profiled_device ? lab_profiled
 /// The listener. One per process, never destroyed: a range may end after its recording.
 class recorder final : public range_listener {
  public:
-  void enter(std::string_view name, const work& declared) override {
-    if (outer_) outer_->enter(name, declared);
+  void enter(std::string_view name, double flops, double bytes) override {
+    if (outer_) outer_->enter(name, flops, bytes);
     thread_state& mine = state_of_thread();
     if (mode_ == mode::recording) {
       if (mine.leads) count_processor(mine);
@@ -38,7 +38,7 @@ class recorder final : public range_listener {
       run.parent = mine.open.empty() ? -1 : mine.open.back();
       run.name = name;
       run.thread = mine.number;
-      run.declared = declared;
+      run.declared = {.flops = flops, .bytes = bytes};
       mine.open.push_back(static_cast<int>(taken_.runs.size()));
       taken_.runs.push_back(std::move(run));
     } else {

@@ -29,7 +29,7 @@ int guarded(F what) {
 /// range launched is over when its second event is reached.
 class block_timer : public lab::range_listener {
  public:
-  void enter(std::string_view name, const lab::work&) override {
+  void enter(std::string_view name, double, double) override {
     spans_.emplace_back();
     spans_.back().name = name;
     LAB_CUDA_CHECK(cudaEventCreate(&spans_.back().begin));

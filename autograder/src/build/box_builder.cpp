@@ -15,7 +15,7 @@
 #include "build/names_check.hpp"
 #include "build/object_check.hpp"
 #include "sandbox/sandbox.hpp"
-#include "sim/tools/tokens.hpp"
+#include "sim/tokens.hpp"
 #include "support/command.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/tools/tokens.hpp"
+#include "sim/tokens.hpp"
 
 namespace grading {
 namespace {

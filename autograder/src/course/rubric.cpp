@@ -120,7 +120,7 @@ metric counter_of(const toml_reader& in) {
                                                   [&](const auto& a, const auto& b) { return far(a) < far(b); });
   if (nearest.label != label)
     in.fail_at(in.line_of("counter"), fmt::format("there is no counter '{}'; the closest is '{}', and all are in "
-                                                  "common/sim/include/sim/counters.hpp, where you can add one",
+                                                  "common/sim/interface/sim/counters.hpp, where you can add one",
                                                   label, nearest.label));
   if (nearest.formula.empty() || nearest.formula.find(" * ") != std::string_view::npos)
     return {std::string(nearest.name)};

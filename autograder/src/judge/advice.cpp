@@ -8,9 +8,9 @@
 #include <numeric>
 #include <tuple>
 
-#include "lab/device_file.hpp"
 #include "result/words.hpp"
 #include "sim/counters.hpp"
+#include "sim/device_file.hpp"
 #include "support/text.hpp"
 
 namespace grading {
@@ -146,7 +146,7 @@ std::vector<lab::line_counters> lines_of(const std::vector<lab::launch_record>& 
 modelled_device read_modelled_device(const fs::path& source) {
   const fs::path folder = source / "common" / "sim" / "devices";
   if (!fs::exists(folder)) return {};
-  const lab::device_file file(folder.string(), "h200");
+  const sim::device_file file(folder.string(), "h200");
   return {file.text("name"), file.whole("multiprocessors"), file.number("copy_bytes_per_second"),
           file.number("fp32_flops_per_second"), file.number("kernel_floor_seconds")};
 }

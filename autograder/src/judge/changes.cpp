@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/tools/tokens.hpp"
+#include "sim/tokens.hpp"
 #include "support/text.hpp"
 
 namespace grading {

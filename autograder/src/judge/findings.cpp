@@ -9,7 +9,7 @@
 #include <regex>
 #include <sstream>
 
-#include "sim/tools/tokens.hpp"
+#include "sim/tokens.hpp"
 #include "support/command.hpp"
 #include "support/text.hpp"
 #include "support/toml.hpp"

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "course/rubric.hpp"
-#include "sim/tools/tokens.hpp"
+#include "sim/tokens.hpp"
 #include "support/files.hpp"
 #include "support/toml.hpp"
 

@@ -7,5 +7,13 @@ folder=$(realpath -m "$1")
 # The packages of ./course setup, without its programs.
 mapfile -t packages < <(grep -oE '[a-z0-9.+-]+-dev\b' "$here/../../../course" | sort -u)
 "$here/../packages_root.sh" "$folder" arm64 libc6-dev libstdc++-12-dev "${packages[@]}"
-printf '#!/bin/sh\nexec aarch64-linux-gnu-g++-12 "--sysroot=%s" "$@"\n' "$folder/root" >"$folder/g++"
+# The compiler's own package has headers of another C library, which it would find first.
+root=$folder/root headers=$folder/root/usr/include
+own=$(dirname "$(aarch64-linux-gnu-g++-12 -print-libgcc-file-name)")/include
+cat >"$folder/g++" <<END
+#!/bin/sh
+exec aarch64-linux-gnu-g++-12 "--sysroot=$root" -nostdinc -nostdinc++ "\$@" \\
+  -isystem "$headers/c++/12" -isystem "$headers/aarch64-linux-gnu/c++/12" -isystem "$headers/c++/12/backward" \\
+  -isystem "$own" -isystem "$headers/aarch64-linux-gnu" -isystem "$headers"
+END
 chmod +x "$folder/g++"

@@ -15,7 +15,7 @@
 
 #include "counted.hpp"
 #include "drawing.hpp"
-#include "lab/device_file.hpp"
+#include "sim/device_file.hpp"
 
 namespace drawings {
 namespace {
@@ -120,7 +120,7 @@ int check(const fs::path& labs) {
 }  // namespace
 
 double device_figure(const char* device, const char* key) {
-  return lab::device_file(SIM_DEVICES_DIR, device).number(key);
+  return sim::device_file(SIM_DEVICES_DIR, device).number(key);
 }
 
 }  // namespace drawings

@@ -1,7 +1,11 @@
 // Compares a result with its expected value.
 #pragma once
 
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 
@@ -29,5 +33,29 @@ double largest_error(std::span<const float> got, std::span<const double> want);
 /// can be tailored to them.
 std::string product_mismatch(std::span<const float> a, std::span<const float> b, std::span<const float> c,
                              std::int64_t m, std::int64_t n, std::int64_t k, tolerance allowed);
+
+/// Sums in double.
+struct dot {
+  double sum = 0;    ///< of x[i] y[i]
+  double terms = 0;  ///< of |x[i] y[i]|
+};
+
+/// Two vectors of numbers that convert to float or double. `y` must be at least as long as `x`. Eight partial sums
+/// each: a single one would wait for each addition.
+template <class X, class Y>
+dot dot_of(std::span<X> x, std::span<Y> y) {
+  constexpr std::size_t parts = 8;
+  std::array<double, parts> sum{}, terms{};
+  const auto add = [&](std::size_t i, std::size_t part) {
+    const double term = static_cast<double>(static_cast<float>(x[i])) * static_cast<double>(y[i]);
+    sum[part] += term;
+    terms[part] += std::abs(term);
+  };
+  std::size_t i = 0;
+  for (; i + parts <= x.size(); i += parts)
+    for (std::size_t part = 0; part < parts; ++part) add(i + part, part);
+  for (; i < x.size(); ++i) add(i, 0);
+  return {std::reduce(sum.begin(), sum.end()), std::reduce(terms.begin(), terms.end())};
+}
 
 }  // namespace lab

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../../sim/interface/sim/observe.hpp"
 #include "lab/buffer.hpp"
 
 namespace lab {
@@ -40,26 +41,8 @@ struct request {
   double copy_bytes = 0;         ///< action::time: bytes that the copy reads, and as many that it writes
 };
 
-/// What one source line requested from the memory system in one launch.
-struct line_counters {
-  std::string file;
-  int line = 0;
-  std::string operation;  ///< "global load", "global store", "shared load", "shared store", "atomic"
-  std::uint64_t requests = 0;
-  std::uint64_t lanes = 0;       ///< active lanes, over all requests
-  std::uint64_t sectors = 0;     ///< global: 32-byte sectors
-  std::uint64_t wavefronts = 0;  ///< shared: passes over the banks
-  std::uint64_t ideal = 0;       ///< minimum sectors or wavefronts for the same lanes
-};
-
-struct launch_record {
-  std::string kernel;
-  std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
-  std::uint64_t dynamic_shared_bytes = 0;
-  double modelled_seconds = 0;  ///< the simulated device's model; never a measurement
-  std::map<std::string, double> metrics;
-  std::vector<line_counters> lines;
-};
+using sim::launch_record;
+using sim::line_counters;
 
 struct response {
   std::string error;                    ///< "" or why the call failed

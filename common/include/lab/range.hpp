@@ -12,21 +12,12 @@
 #include <atomic>
 #include <string_view>
 
+#include "../../sim/interface/sim/ranges.hpp"
 #include "lab/roofline.hpp"
 
 namespace lab {
 
-/// Called for every range, in the range's thread. Must outlive the ranges that begin while it listens.
-class range_listener {
- public:
-  virtual void enter(std::string_view name, const work& declared) = 0;
-  virtual void leave() = 0;
-
-  inline static std::atomic<range_listener*> current{nullptr};
-
- protected:
-  ~range_listener() = default;
-};
+using sim::range_listener;
 
 /// A named stretch of the program: it appears in the profiler's table and, in a GPU build, as an NVTX range.
 class range {
@@ -35,7 +26,7 @@ class range {
   explicit range(std::string_view name, work declared = {})
       : listener_(range_listener::current.load(std::memory_order_relaxed)) {
     if (listener_) [[unlikely]]
-      listener_->enter(name, declared);
+      listener_->enter(name, declared.flops, declared.bytes);
   }
   ~range() {
     if (listener_) [[unlikely]]

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "basic_blocks.hpp"
-#include "lab/host_accesses.hpp"
 #include "settings.hpp"
+#include "sim/host_accesses.hpp"
 
 namespace sim {
 namespace {

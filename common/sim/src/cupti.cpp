@@ -19,10 +19,10 @@
 
 #include "calls.hpp"
 #include "devices.hpp"
-#include "lab/host_accesses.hpp"
-#include "lab/range.hpp"
 #include "launches.hpp"
 #include "runtime.hpp"
+#include "sim/host_accesses.hpp"
+#include "sim/ranges.hpp"
 #include "streams.hpp"
 
 namespace sim {
@@ -297,10 +297,10 @@ class calls_and_work final : public activity_recorder {
   }
 } work_recorder;
 
-/// Pushed ranges: NVTX's, and lab::range, which is an NVTX range on a GPU, too.
-class markers final : public lab::range_listener {
+/// Ranges, NVTX's and others.
+class markers final : public range_listener {
  public:
-  void enter(std::string_view name, const lab::work&) override {
+  void enter(std::string_view name, double, double) override {
     const std::scoped_lock lock(all.mutex);
     open_markers.push_back(all.enabled[CUPTI_ACTIVITY_KIND_MARKER] ? ++all.markers : 0);
     note(CUPTI_ACTIVITY_FLAG_MARKER_START, kept(name));
@@ -368,8 +368,8 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
     return CUPTI_ERROR_NOT_COMPATIBLE;
   if (record_bytes(kind) == 0 && !stays_empty(kind)) return CUPTI_ERROR_NOT_SUPPORTED;
   if (kind == CUPTI_ACTIVITY_KIND_MARKER) {
-    lab::range_listener* none = nullptr;
-    if (!lab::range_listener::current.compare_exchange_strong(none, &range_recorder) && none != &range_recorder)
+    range_listener* none = nullptr;
+    if (!range_listener::current.compare_exchange_strong(none, &range_recorder) && none != &range_recorder)
       return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   }
   all.enabled.set(kind);
@@ -380,8 +380,8 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   const std::scoped_lock lock(all.mutex);
   if (!is_kind(kind)) return CUPTI_ERROR_NOT_COMPATIBLE;
   all.enabled.reset(kind);
-  lab::range_listener* ours = &range_recorder;
-  if (kind == CUPTI_ACTIVITY_KIND_MARKER) lab::range_listener::current.compare_exchange_strong(ours, nullptr);
+  range_listener* ours = &range_recorder;
+  if (kind == CUPTI_ACTIVITY_KIND_MARKER) range_listener::current.compare_exchange_strong(ours, nullptr);
   if (all.enabled.none()) call_listener = nullptr;
   return CUPTI_SUCCESS;
 }

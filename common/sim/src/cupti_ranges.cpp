@@ -15,11 +15,11 @@
 
 #include "cupti_profiler_host.h"
 #include "devices.hpp"
-#include "lab/host_accesses.hpp"
 #include "launches.hpp"
 #include "metrics.hpp"
 #include "model.hpp"
 #include "runtime.hpp"
+#include "sim/host_accesses.hpp"
 
 namespace sim {
 using names = std::vector<std::string>;

@@ -11,8 +11,8 @@
 #include "faults.hpp"
 #include "guard.hpp"
 #include "host_functions.hpp"
-#include "lab/host_accesses.hpp"
 #include "lines.hpp"
+#include "sim/host_accesses.hpp"
 #include "worker.hpp"
 
 __thread uint3 threadIdx;

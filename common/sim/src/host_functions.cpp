@@ -11,9 +11,9 @@
 #include "faults.hpp"
 #include "heap.hpp"
 #include "hooks.hpp"
-#include "lab/host_accesses.hpp"
 #include "lines.hpp"
 #include "program.hpp"
+#include "sim/host_accesses.hpp"
 
 namespace sim {
 namespace {

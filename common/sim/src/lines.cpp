@@ -15,6 +15,10 @@
 namespace sim {
 namespace {
 
+bool in_our_headers(const std::string& file) {
+  return file.find("/sim/include/") != std::string::npos || file.find("/sim/interface/") != std::string::npos;
+}
+
 /// `line` itself or, for a line of a device or system header, the line of the program that called the header's
 /// function: GPU profilers attribute inlined instructions in the same way. The same holds for functions that the
 /// compiler generates, such as a struct's copy constructor, whose line would be the struct's.
@@ -28,7 +32,7 @@ source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
     const std::filesystem::path path = std::filesystem::path(directory) / line.file;
     const std::string file = path.lexically_normal().string();
     const bool systems = file.starts_with("/usr/") && !file.starts_with("/usr/local/");  // also /usr/aarch64-linux-gnu
-    return file.starts_with(SIM_INCLUDE "/") || (systems && file.find("/include/") != std::string::npos);
+    return in_our_headers(file) || (systems && file.find("/include/") != std::string::npos);
   };
   Dwarf_Die *innermost = nullptr, *scopes = nullptr;
   if (dwarf_getscopes(unit, pc - bias, &innermost) <= 0) return line;
@@ -78,8 +82,8 @@ const void* call_of_program() {
   const auto look = [](_Unwind_Context* at, void* to) {
     const source_line line = line_of(_Unwind_GetIP(at));
     // A compiler cache may name some of our files relative to the build folder, others relative to the root.
-    const bool ours = std::string_view(line.file).substr(0, line.file.rfind('/') + 1).ends_with("/common/sim/src/");
-    if (line.line == 0 || ours || line.file.starts_with(SIM_INCLUDE "/")) return _URC_NO_REASON;
+    const bool ours = std::string_view(line.file).substr(0, line.file.rfind('/') + 1).ends_with("/sim/src/");
+    if (line.line == 0 || ours || in_our_headers(line.file)) return _URC_NO_REASON;
     *static_cast<const void**>(to) = reinterpret_cast<const void*>(_Unwind_GetIP(at));
     return _URC_END_OF_STACK;
   };

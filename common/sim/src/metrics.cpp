@@ -236,8 +236,8 @@ std::map<std::string, double> metrics_of(const launched& what) {
   return m;
 }
 
-std::vector<lab::line_counters> lines_of(const launched& what) {
-  std::map<std::tuple<std::string, int, std::string>, lab::line_counters> lines;
+std::vector<line_counters> lines_of(const launched& what) {
+  std::map<std::tuple<std::string, int, std::string>, line_counters> lines;
   for (const auto& [key, counts] : what.counts.sites) {
     const site_counts c = counts.as_joined();
     const operation op = site_operation(key.second);
@@ -246,7 +246,7 @@ std::vector<lab::line_counters> lines_of(const launched& what) {
     if (op == operation::copy) continue;  // counted when it ends
     const source_line at = line_of(site_pc(key.second));
     const std::string name = name_of(key.first, op);
-    lab::line_counters& l = lines[{at.file, at.line, name}];
+    line_counters& l = lines[{at.file, at.line, name}];
     l.file = at.file;
     l.line = at.line;
     l.operation = name;
@@ -256,7 +256,7 @@ std::vector<lab::line_counters> lines_of(const launched& what) {
     l.wavefronts += c.wavefronts;
     l.ideal += c.ideal_sectors + c.ideal_wavefronts;
   }
-  std::vector<lab::line_counters> sorted;
+  std::vector<line_counters> sorted;
   sorted.reserve(lines.size());
   for (auto& [key, l] : lines) sorted.push_back(std::move(l));
   return sorted;

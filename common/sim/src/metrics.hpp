@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/execute.hpp"
 #include "launches.hpp"
+#include "sim/observe.hpp"
 
 namespace sim {
 
@@ -17,6 +17,6 @@ std::map<std::string, double> metrics_of(const std::vector<const launched*>& all
 void add_ratios(std::map<std::string, double>& sums);
 /// Whether a launch may have it.
 bool is_metric(const std::string& name);
-std::vector<lab::line_counters> lines_of(const launched& what);
+std::vector<line_counters> lines_of(const launched& what);
 
 }  // namespace sim

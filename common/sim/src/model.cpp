@@ -9,11 +9,12 @@
 #include <cstdlib>
 
 #include "basic_blocks.hpp"
+#include "embedded.hpp"
 #include "heap.hpp"
-#include "lab/device_file.hpp"
 #include "launches.hpp"
 #include "lines.hpp"
 #include "settings.hpp"
+#include "sim/device_file.hpp"
 
 namespace sim {
 namespace {
@@ -21,7 +22,8 @@ namespace {
 device_description read_description() {
   const char* wanted = setting("SIM_DEVICE");
   try {
-    const lab::device_file file(SIM_DEVICES_DIR, wanted ? wanted : "h200");
+    const std::string name = "devices/" + std::string(wanted ? wanted : "h200") + ".toml";
+    const device_file file(name, toml::parse(embedded(name), name));
     device_description d;
     d.name = file.text("name");
     d.compute_major = file.whole("compute_capability", 0);
@@ -56,8 +58,7 @@ device_description read_description() {
     d.shared_reserved_per_block_bytes = static_cast<std::size_t>(file.number("shared_reserved_per_block_bytes"));
     return d;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "simulated device: {}\nSet SIM_DEVICE to the name of a file in {} (h200).\n", e.what(),
-               SIM_DEVICES_DIR);
+    fmt::print(stderr, "simulated device: {}\nSet SIM_DEVICE to the name of a device (h200).\n", e.what());
     std::exit(2);
   }
 }

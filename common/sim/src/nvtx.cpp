@@ -1,10 +1,10 @@
 #include "nvtx3/nvToolsExt.h"
 
-#include "profiler/open_ranges.hpp"
+#include "sim/ranges.hpp"
 
 namespace sim {
 
-int push_range(const char* name) { return lab::open_ranges::push(name); }
-int pop_range() { return lab::open_ranges::pop(); }
+int push_range(const char* name) { return open_ranges::push(name); }
+int pop_range() { return open_ranges::pop(); }
 
 }  // namespace sim

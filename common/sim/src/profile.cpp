@@ -7,8 +7,8 @@
 #include "grid.hpp"
 #include "metrics.hpp"
 #include "model.hpp"
-#include "profiler/recording.hpp"
 #include "runtime.hpp"
+#include "sim/profiling.hpp"
 #include "streams.hpp"
 
 namespace sim {
@@ -16,11 +16,11 @@ namespace {
 
 thread_local int segment_of_thread __asm__("sim_segment_of_thread") = -1;
 
-class simulated final : public lab::profiled_device {
+class simulated final : public profiling::profiled_device {
  public:
   std::string name() override { return described_device().name + ", simulated"; }
   bool modelled() const override { return true; }
-  lab::roofs measure_roofs(std::vector<std::string>&) override {
+  profiling::roofs measure_roofs(std::vector<std::string>&) override {
     const device_description& d = described_device();
     return {{{"FP32", d.fp32_flops_per_second}}, {{"DRAM", d.copy_bytes_per_second}, {"L2", d.l2_bytes_per_second}}};
   }
@@ -37,23 +37,23 @@ class simulated final : public lab::profiled_device {
   }
   void segment(int number) override { segment_of_thread = number; }
 
-  lab::device_account stop() override {
+  profiling::device_account stop() override {
     const std::scoped_lock lock(runtime_mutex());
     stream_listener = nullptr;
     take_overlaps(nullptr);
     int unseen = 0;
     std::size_t faults = 0;
     std::string first_fault;
-    for (const lab::activity& a : account_.activities)
+    for (const profiling::activity& a : account_.activities)
       for (const auto& o : a.overlaps)
-        if (a.what != lab::activity::kind::kernel && faults++ == 0) first_fault = o.what;  // kernels follow
+        if (a.what != profiling::activity::kind::kernel && faults++ == 0) first_fault = o.what;  // kernels follow
     for (std::size_t i = 0; i < segments_.size(); ++i) {
       const launched& l = launch_log()[first_ + i];
       for (const auto& [key, fault] : l.counts.faults)
         if (faults++ == 0) first_fault = describe(l, fault);
       unseen += l.registers == 0;  // from a library
       if (segments_[i] < 0) continue;
-      lab::metric_values& sums = account_.metrics[segments_[i]];
+      profiling::metric_values& sums = account_.metrics[segments_[i]];
       for (const auto& [name, value] : metrics_of(l))
         if (name.ends_with(".sum")) sums[name] += value;
     }
@@ -72,10 +72,10 @@ class simulated final : public lab::profiled_device {
   }
 
   /// The device has already counted everything that it can count.
-  lab::device_account count(const std::function<void()>&, const std::set<int>&,
-                            const std::vector<std::string>& metrics) override {
-    lab::device_account none;
-    const lab::metric_values known = metrics_of(launched());
+  profiling::device_account count(const std::function<void()>&, const std::set<int>&,
+                                  const std::vector<std::string>& metrics) override {
+    profiling::device_account none;
+    const profiling::metric_values known = metrics_of(launched());
     for (const std::string& name : metrics)
       if (!known.contains(name)) none.notes.push_back(name + " is not counted by the simulated device");
     return none;
@@ -90,8 +90,8 @@ class simulated final : public lab::profiled_device {
 
  private:
   void note(const stream_work& what) {
-    lab::activity a;
-    using kind = lab::activity::kind;
+    profiling::activity a;
+    using kind = profiling::activity::kind;
     a.what = what.what == stream_work::kind::kernel ? kind::kernel
              : what.what == stream_work::kind::copy ? kind::copy
                                                     : kind::fill;
@@ -107,7 +107,7 @@ class simulated final : public lab::profiled_device {
       a.block = {c.block.x, c.block.y, c.block.z};
       segments_.push_back(a.segment);
     }
-    if (with_stacks_) a.stack = lab::stack_here();
+    if (with_stacks_) a.stack = profiling::stack_here();
     take_overlaps(&a);
     if (a.what == kind::kernel) {
       const launched& l = launch_log().back();
@@ -122,31 +122,31 @@ class simulated final : public lab::profiled_device {
   }
 
   /// The reports since the last activity, about the next one or about earlier copies.
-  void take_overlaps(lab::activity* next) {
+  void take_overlaps(profiling::activity* next) {
     for (const overlap& o : std::exchange(overlaps, {}))
       if (next && o.epoch != 0)
         note_overlap(*next, o.what, o.epoch);
       else
-        for (lab::activity& a : account_.activities)
+        for (profiling::activity& a : account_.activities)
           if (a.name == "copy to the device" && a.begin == nanoseconds(o.begin)) a.overlaps.push_back({o.what, {}});
   }
 
-  void note_overlap(lab::activity& later, const std::string& what, std::uint16_t epoch) const {
+  void note_overlap(profiling::activity& later, const std::string& what, std::uint16_t epoch) const {
     std::size_t i = epochs_.size();
     while (i > 0 && (epoch < epochs_[i - 1].first || epochs_[i - 1].second < epoch)) --i;
     if (i == 0) return;  // from before the recording
-    const lab::activity& earlier = account_.activities[i - 1];
+    const profiling::activity& earlier = account_.activities[i - 1];
     later.overlaps.push_back({what, std::pair(earlier.lane, earlier.begin)});
   }
 
-  static lab::nanoseconds nanoseconds(double seconds) {
-    return static_cast<lab::nanoseconds>(std::llround(1e9 * seconds));
+  static profiling::nanoseconds nanoseconds(double seconds) {
+    return static_cast<profiling::nanoseconds>(std::llround(1e9 * seconds));
   }
 
   void add_lines() {
     std::size_t launch = first_;
-    for (lab::activity& a : account_.activities) {
-      if (a.what != lab::activity::kind::kernel) continue;
+    for (profiling::activity& a : account_.activities) {
+      if (a.what != profiling::activity::kind::kernel) continue;
       for (const auto& [line, seconds] : seconds_by_line(launch_log()[launch]))
         if (!line.first.starts_with("/usr/") &&
             line.first.find("/sim/include/") == std::string::npos)  // not the program's
@@ -156,7 +156,7 @@ class simulated final : public lab::profiled_device {
     }
   }
 
-  lab::device_account account_;
+  profiling::device_account account_;
   bool with_stacks_ = false;
   std::size_t first_ = 0;                                        // launch of the recording
   std::vector<int> segments_;                                    // of its launches
@@ -167,4 +167,4 @@ class simulated final : public lab::profiled_device {
 }  // namespace
 }  // namespace sim
 
-extern "C" lab::profiled_device* lab_profiled_device() { return &sim::simulated::the_device(); }
+extern "C" sim::profiling::profiled_device* lab_profiled_device() { return &sim::simulated::the_device(); }

@@ -236,10 +236,10 @@ int print_account(ending how) {
                rate("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"),
                m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"], l.modelled_seconds * 1e6);
   }
-  std::map<std::tuple<std::string, int, std::string>, lab::line_counters> lines;
+  std::map<std::tuple<std::string, int, std::string>, line_counters> lines;
   for (const launched& l : log)
-    for (const lab::line_counters& c : lines_of(l)) {
-      lab::line_counters& sum = lines[{c.file, c.line, c.operation}];
+    for (const line_counters& c : lines_of(l)) {
+      line_counters& sum = lines[{c.file, c.line, c.operation}];
       sum.requests += c.requests;
       sum.sectors += c.sectors;
       sum.wavefronts += c.wavefronts;

@@ -14,6 +14,7 @@
 #include <set>
 #include <tuple>
 
+#include "embedded.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
 #include "heap.hpp"
@@ -328,15 +329,15 @@ std::string data_of_earlier(const char* path) {
 }  // namespace
 
 void write_page(const std::string& path) {
-  std::string page = file_text(SIM_SEE_DIR "/page.html");
+  std::string page = std::string(embedded("see/page.html"));
   for (const auto& [mark, text] :
-       {std::pair{"<!--style-->", "<style>\n" + file_text(SIM_SEE_DIR "/style.css") + "</style>"},
+       {std::pair{"<!--style-->", "<style>\n" + std::string(embedded("see/style.css")) + "</style>"},
         {"<!--data-->", data_begin + page_data().text() + data_end},
         {"<!--before-->", data_of_earlier(setting("SIM_SEE_BEFORE"))},
-        {"<!--script-->", "<script>\n" + file_text(SIM_SEE_DIR "/view.js") + "</script>"}}) {
+        {"<!--script-->", "<script>\n" + std::string(embedded("see/view.js")) + "</script>"}}) {
     const std::size_t at = page.find(mark);
     if (at == std::string::npos) {
-      fmt::print(stderr, "simulated device: {}/page.html is missing or has no {}\n", SIM_SEE_DIR, mark);
+      fmt::print(stderr, "simulated device: see/page.html has no {}\n", mark);
       return;
     }
     page.replace(at, std::char_traits<char>::length(mark), text);

@@ -21,12 +21,12 @@
 #include "heap.hpp"
 #include "hooks.hpp"
 #include "host_functions.hpp"
-#include "lab/host_accesses.hpp"
 #include "launches.hpp"
 #include "lines.hpp"
 #include "model.hpp"
 #include "program.hpp"
 #include "runtime.hpp"
+#include "sim/host_accesses.hpp"
 #include "sim/launch.h"
 
 /// Everything that must have happened before: for each stream, the number of its launches, copies and fills.

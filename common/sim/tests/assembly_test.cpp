@@ -1,5 +1,5 @@
 // What simcc counts in a basic block, for each processor's assembly: the same loop, as g++ compiles it.
-#include "sim/tools/assembly.hpp"
+#include "../tools/assembly.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/tools/processor.hpp"
+#include "../tools/processor.hpp"
 
 namespace {
 

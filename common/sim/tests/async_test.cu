@@ -20,8 +20,8 @@
 #include <cuda/std/numbers>
 #include <cuda/std/numeric>
 #include <cuda/std/version>
-#include <lab/profiler.hpp>
 #include <nv/target>
+#include <sim/observe.hpp>
 
 namespace cg = cooperative_groups;
 
@@ -35,8 +35,8 @@ struct Async : testing::Test {
   }
   void TearDown() override { cudaDeviceReset(); }
   template <class Launch>
-  lab::profiler::result observe(Launch launch) {
-    const auto result = lab::profiler({}).collect(launch);
+  sim::observation observe(Launch launch) {
+    const auto result = sim::observe(launch);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     return result;
   }

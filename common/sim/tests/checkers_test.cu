@@ -7,7 +7,7 @@
 
 #include <sim/names.h>
 #include <cuda/atomic>
-#include <lab/host_accesses.hpp>
+#include <sim/host_accesses.hpp>
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/cub.cuh>
-#include <lab/profiler.hpp>
+#include <sim/observe.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ T* managed(int n) {
 }
 template <class Launch>
 void expect_clean(Launch launch) {
-  const auto counts = lab::profiler({}).collect(launch);
+  const auto counts = sim::observe(launch);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   for (const auto& report : counts.reports) ADD_FAILURE() << report;
 }
@@ -114,7 +114,7 @@ void check_vectorized(double instructions, int offset = 0) {
   const int all = 64 * Items;
   T *in = managed<T>(all + offset), *out = managed<T>(all);
   const std::string load = "smsp__inst_executed_op_global_ld.sum", store = "smsp__inst_executed_op_global_st.sum";
-  const auto counts = lab::profiler({load, store}).collect([&] { vectorized<T, Items><<<1, 64>>>(out, in + offset); });
+  const auto counts = sim::observe([&] { vectorized<T, Items><<<1, 64>>>(out, in + offset); });
   for (const auto& report : counts.reports) ADD_FAILURE() << report;
   EXPECT_EQ(counts.metrics.at(load), instructions);
   EXPECT_EQ(counts.metrics.at(store), offset == 0 ? instructions : 2);
@@ -320,7 +320,7 @@ __global__ void combine(int* out, const int* weight, Collective collective) {
 TEST_F(Cub, OperatorsAreObserved) {
   int *out = managed<int>(32), *weight = managed<int>(1);
   const auto loads = [&](auto collective) {
-    const auto seen = lab::profiler({}).collect([&] { combine<<<1, 32>>>(out, weight, collective); });
+    const auto seen = sim::observe([&] { combine<<<1, 32>>>(out, weight, collective); });
     EXPECT_TRUE(seen.reports.empty()) << seen.reports[0];
     return seen.metrics.at("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum");
   };

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include <lab/profiler.hpp>
+#include <sim/observe.hpp>
 
-using counts = lab::profiler::result;
+using counts = sim::observation;
 
-inline counts observe(const std::function<void()>& launch) { return lab::profiler({}).collect(launch); }
+inline counts observe(const std::function<void()>& launch) { return sim::observe(launch); }
 
 inline double metric(const counts& c, const std::string& name) {
   const auto found = c.metrics.find(name);

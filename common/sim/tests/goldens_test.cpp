@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/profiler.hpp"
+#include "sim/observe.hpp"
 
 cudaError_t run_golden_kernels(bool timed);
 
@@ -221,7 +221,7 @@ void replay(bool timed, const std::string& csv, const std::string& table, const 
   const std::vector<golden> goldens = read_goldens(csv);
   ASSERT_FALSE(goldens.empty()) << csv;
   cudaError_t error = cudaErrorUnknown;
-  const lab::profiler::result seen = lab::profiler({}).collect([&] { error = run_golden_kernels(timed); });
+  const sim::observation seen = sim::observe([&] { error = run_golden_kernels(timed); });
   ASSERT_EQ(error, cudaSuccess);
   for (const std::string& report : seen.reports) ADD_FAILURE() << report;
   ASSERT_GE(seen.launches.size(), goldens.size()) << "launches were taken out of the list; measure again (collect.sh)";
@@ -229,7 +229,7 @@ void replay(bool timed, const std::string& csv, const std::string& table, const 
   int compared = 0;
   for (std::size_t i = 0; i < goldens.size(); ++i) {
     const golden& g = goldens[i];
-    const lab::launch_record& ours = seen.launches[i];
+    const sim::launch_record& ours = seen.launches[i];
     ASSERT_EQ(base_name(ours.kernel), g.kernel)
         << "launch " << i << ": the list has changed; measure again (collect.sh)";
     for (const auto& [column, value] : g.values) {
@@ -252,7 +252,7 @@ void replay(bool timed, const std::string& csv, const std::string& table, const 
     }
   }
   std::set<std::string> kernels;
-  for (const lab::launch_record& l : seen.launches) kernels.insert(base_name(l.kernel));
+  for (const sim::launch_record& l : seen.launches) kernels.insert(base_name(l.kernel));
   std::printf("%zu launches of %zu kernels; %zu measured, %d counters compared exactly\n", seen.launches.size(),
               kernels.size(), goldens.size(), compared);
   tabulate(differences, table);

@@ -11,14 +11,14 @@
 #include <random>
 #include <vector>
 
-#include <lab/profiler.hpp>
+#include <sim/observe.hpp>
 
 namespace {
 
-using counts = lab::profiler::result;
+using counts = sim::observation;
 using uint64 = unsigned long long;
 
-counts observe(const std::function<void()>& launch) { return lab::profiler({}).collect(launch); }
+counts observe(const std::function<void()>& launch) { return sim::observe(launch); }
 double metric(const counts& c, const std::string& name) {
   const auto found = c.metrics.find(name);
   return found == c.metrics.end() ? -1 : found->second;

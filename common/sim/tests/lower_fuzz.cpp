@@ -174,7 +174,7 @@ TEST(LowerFuzz, TokenSoup) {
 
 TEST(LowerFuzz, MovedAboutSources) {
   std::vector<std::string> sources;
-  for (const char* folder : {"common", "labs", "solutions"}) {
+  for (const char* folder : {"tests", "../../labs", "../../solutions"}) {
     const std::filesystem::path path = std::filesystem::path(SOURCES) / folder;
     if (!exists(path)) continue;  // a student's copy has no solutions
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <lab/profiler.hpp>
+#include <sim/observe.hpp>
 
 namespace {
 
@@ -246,7 +246,7 @@ struct MemoryFuzz : testing::Test {
       }
     }
 
-    const auto seen = lab::profiler({}).collect([&] {
+    const auto seen = sim::observe([&] {
       if (stores)
         store<T><<<1, lanes>>>(reinterpret_cast<T*>(at), value, stride);
       else

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include <lab/profiler.hpp>
+#include <sim/observe.hpp>
 
 namespace {
 
@@ -167,7 +167,7 @@ TEST_F(Memory, SharedWithTheHostTooEarlyIsReportedInEachCollection) {
   cudaMallocManaged(&managed, 32 * sizeof *managed);
   float sum = 0;
   const auto too_early = [&] {
-    return lab::profiler({}).collect([&] {
+    return sim::observe([&] {
       twice<<<1, 32>>>(managed, 32);
       for (int i = 0; i < 32; ++i) sum += managed[i];
     });
@@ -331,7 +331,7 @@ TEST_F(Memory, FillsOfManagedMemoryAreOverWhenTheCallReturns) {
   ASSERT_EQ(cudaMallocManaged(&managed, 256), cudaSuccess);
   ASSERT_EQ(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking), cudaSuccess);
   ASSERT_EQ(cudaMemset(managed, 0, 256), cudaSuccess);
-  EXPECT_TRUE(lab::profiler({}).collect([&] { increment<<<1, 64, 0, apart>>>(managed, 64); }, apart).reports.empty());
+  EXPECT_TRUE(sim::observe([&] { increment<<<1, 64, 0, apart>>>(managed, 64); }, apart).reports.empty());
   cudaStreamDestroy(apart);
   cudaFree(managed);
 }

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <lab/profiler.hpp>
 #include <random>
+#include <sim/observe.hpp>
 #include <vector>
 
 namespace {
@@ -32,7 +32,7 @@ class managed {
 /// Runs f and expects neither an error nor a report.
 template <class F>
 auto counted(F f) {
-  auto counts = lab::profiler({}).collect(f);
+  auto counts = sim::observe(f);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   for (const auto& report : counts.reports) ADD_FAILURE() << report;
   return counts;
@@ -401,7 +401,7 @@ TEST(Ptx, ReportsAsOrdinaryAccesses) {
   managed<float> x(128);
   std::memset(x, 0, 512);
   const auto report = [](auto f) {
-    const auto counts = lab::profiler({}).collect(f);
+    const auto counts = sim::observe(f);
     static_cast<void>(cudaGetLastError());
     return counts.reports.empty() ? std::string("none") : counts.reports[0];
   };

@@ -108,7 +108,7 @@ cmake -G Ninja -S linked -B linked/made -DCMAKE_CUDA_COMPILER="$simcc" >cmake.lo
 
 # The library keeps its copies of C++'s templates to itself. The linker takes the first of several, which may have hooks; the device
 # would then call itself endlessly.
-shared=$(nm -g --defined-only "$(dirname "$simcc")/../common/sim/libsim.a" | grep -E ' [WVT] _Z(NK?)?(S[tabsiod]|N3fmt|N4toml|N5boost)' || true)
+shared=$(nm -g --defined-only "$(sed -n 's/^library //p' "$(dirname "$simcc")/simcc.profile")" | grep -E ' [WVT] _Z(NK?)?(S[tabsiod]|N3fmt|N4toml|N5boost)' || true)
 [[ -z $shared ]] || fail "symbols of the library's that a program may take: $shared"
 
 # -x holds for files of every name, as with nvcc.

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include <lab/profiler.hpp>
+#include <sim/observe.hpp>
 
 namespace {
 
@@ -86,13 +86,11 @@ TEST_F(Streams, CopiesFromPageableMemoryKeepTheHostBusy) {
   cudaStream_t copies = nullptr, kernels = nullptr;
   for (cudaStream_t* s : {&copies, &kernels}) ASSERT_EQ(cudaStreamCreate(s), cudaSuccess);
   for (const bool is_pinned : {true, false}) {
-    const auto metrics = lab::profiler({})
-                             .collect([&] {
-                               cudaMemcpyAsync(device, is_pinned ? pinned : pageable.data(), n * sizeof(int),
-                                               cudaMemcpyHostToDevice, copies);
-                               cudaMemsetAsync(device + n, 0, n * sizeof(int), kernels);
-                             })
-                             .metrics;
+    const auto metrics = sim::observe([&] {
+                           cudaMemcpyAsync(device, is_pinned ? pinned : pageable.data(), n * sizeof(int),
+                                           cudaMemcpyHostToDevice, copies);
+                           cudaMemsetAsync(device + n, 0, n * sizeof(int), kernels);
+                         }).metrics;
     EXPECT_EQ(metrics.at("bytes_to_device"), 4 * n);
     EXPECT_EQ(metrics.at("pageable_bytes"), is_pinned ? 0 : 4 * n);
     EXPECT_NEAR(metrics.at("stream_time"), is_pinned ? 83'886 : 420'416, 100);  // the fill is after the copy, then
@@ -100,7 +98,7 @@ TEST_F(Streams, CopiesFromPageableMemoryKeepTheHostBusy) {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
   const auto waits = [](const auto& work) {
-    const auto metrics = lab::profiler({}).collect(work).metrics;
+    const auto metrics = sim::observe(work).metrics;
     return std::pair(metrics.at("waits"), metrics.at("event_waits"));
   };
   cudaEvent_t event = nullptr;
@@ -121,20 +119,18 @@ TEST_F(Streams, CopiesRaceWithKernels) {
   for (cudaEvent_t* e : {&full, &free}) ASSERT_EQ(cudaEventCreate(e), cudaSuccess);
   enum missing { nothing, kernel_waits, copy_waits, host_waits };
   const auto reports = [&](missing what) {
-    const auto all = lab::profiler({})
-                         .collect([&] {
-                           for (int turn = 0; turn < 2; ++turn) {
-                             if (turn > 0 && what != host_waits) cudaEventSynchronize(full);
-                             for (int i = 0; i < n; ++i) pinned[i] = turn + i;
-                             if (turn > 0 && what != copy_waits) cudaStreamWaitEvent(copies, free, 0);
-                             cudaMemcpyAsync(device, pinned, n * sizeof(int), cudaMemcpyHostToDevice, copies);
-                             cudaEventRecord(full, copies);
-                             if (what != kernel_waits) cudaStreamWaitEvent(kernels, full, 0);
-                             increment<<<n / 256, 256, 0, kernels>>>(device, n);
-                             cudaEventRecord(free, kernels);
-                           }
-                         })
-                         .reports;
+    const auto all = sim::observe([&] {
+                       for (int turn = 0; turn < 2; ++turn) {
+                         if (turn > 0 && what != host_waits) cudaEventSynchronize(full);
+                         for (int i = 0; i < n; ++i) pinned[i] = turn + i;
+                         if (turn > 0 && what != copy_waits) cudaStreamWaitEvent(copies, free, 0);
+                         cudaMemcpyAsync(device, pinned, n * sizeof(int), cudaMemcpyHostToDevice, copies);
+                         cudaEventRecord(full, copies);
+                         if (what != kernel_waits) cudaStreamWaitEvent(kernels, full, 0);
+                         increment<<<n / 256, 256, 0, kernels>>>(device, n);
+                         cudaEventRecord(free, kernels);
+                       }
+                     }).reports;
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     std::string text;
     for (const std::string& one : all) text += one + "\n";
@@ -149,7 +145,7 @@ TEST_F(Streams, CopiesRaceWithKernels) {
   auto registered = std::make_unique<std::vector<int>>(1 << 20);
   int* large = nullptr;
   ASSERT_EQ(cudaMalloc(&large, sizeof(int) << 20), cudaSuccess);
-  const auto gone = lab::profiler({}).collect([&] {
+  const auto gone = sim::observe([&] {
     cudaHostRegister(registered->data(), sizeof(int) << 20, cudaHostRegisterDefault);
     cudaMemcpyAsync(large, registered->data(), sizeof(int) << 20, cudaMemcpyHostToDevice, copies);
     cudaHostUnregister(registered->data());
@@ -193,7 +189,7 @@ TEST_F(Streams, WorkInOneThatIsGoneIsNotInTheGivenOne) {
     increment<<<1, 32, 0, own>>>(device, 32);
     cudaStreamDestroy(own);
   };
-  const std::vector<std::string> reports = lab::profiler({}).collect(call, given).reports;
+  const std::vector<std::string> reports = sim::observe(call, given).reports;
   ASSERT_EQ(reports.size(), 1u) << testing::PrintToString(reports);
   EXPECT_NE(reports[0].find("is not in `stream`: it ran in another stream"), std::string::npos) << reports[0];
   cudaStreamDestroy(given);
@@ -513,7 +509,7 @@ TEST_F(Graphs, LaunchingOneIsOneCall) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
   const auto counted = [&](const auto& work) {
-    const auto metrics = lab::profiler({}).collect(work).metrics;
+    const auto metrics = sim::observe(work).metrics;
     return std::vector<double>{metrics.at("api_calls"), metrics.at("allocations"), metrics.at("launches")};
   };
   const auto token = [&](bool allocates) {

@@ -7,9 +7,9 @@ shift 5
 sim=$(dirname "$0")/..
 rm -rf "$folder"
 mkdir -p "$folder"
-CXX=$compiler $simcc "$sim/tests/waits_test.cu" -std=c++20 "$flag" -c -o "$folder/waits_test.o" "-I$sim/../include"
+CXX=$compiler $simcc "$sim/tests/waits_test.cu" -std=c++20 "$flag" -c -o "$folder/waits_test.o"
 for source; do
-  $compiler -std=gnu++20 "$flag" -c "$sim/$source" -o "$folder/$(basename "$source").o" "-I$sim/include" "-I$sim/../include"
+  $compiler -std=gnu++20 "$flag" -c "$sim/$source" -o "$folder/$(basename "$source").o" "-I$sim/include" "-I$sim/interface"
 done
 # Before the library: what it has of these sources is then left out.
 $compiler "$folder"/*.o "$library" -o "$folder/waits_test" -lgtest_main -lgtest -lboost_context -lfmt -ldw \

@@ -418,7 +418,8 @@ class editor {
     std::istringstream words{string(s.substr(5))};
     string number, path;
     words >> number >> path;
-    if (starts(path, "\"" SIM_INCLUDE) || starts(path, "\"/usr/")) not_programs_.insert(number);
+    const bool ours = !edits_.headers.empty() && starts(path, "\"" + edits_.headers);
+    if (ours || starts(path, "\"/usr/")) not_programs_.insert(number);
   }
 
   /// Calls the debugger's function before each line of a traced function, except before its opening line: there, the

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "assembler.hpp"
-#include "tokens.hpp"
+#include "sim/tokens.hpp"
 #include "variables.hpp"
 
 namespace sim {

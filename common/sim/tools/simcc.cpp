@@ -14,6 +14,7 @@
 // block to our hooks, and the assembly is completed (assembly.hpp). Other sources go to the host compiler unchanged.
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -45,6 +47,28 @@ using words = std::vector<std::string>;
   std::cerr << "simcc: " << message << "\n";
   std::exit(code);
 }
+
+/// What simcc.profile, beside simcc, says: one "NAME PATH" a line; its paths may be relative to its folder.
+/// - include, interface: folders of headers
+/// - library: libsim.a; NVIDIA's libraries are beside it
+/// - compiler: the host compiler
+/// - cmake, build: in the build tree, what builds NVIDIA's libraries on demand
+const std::string& place(const std::string& name) {
+  static const auto places = [] {
+    const fs::path self = fs::canonical(reinterpret_cast<const char*>(getauxval(AT_EXECFN)));
+    const fs::path profile = self.parent_path() / "simcc.profile";
+    std::map<std::string, std::string> read;
+    std::ifstream in(profile);
+    for (std::string key, path; in >> key >> std::ws && std::getline(in, path);)
+      read[key] = (self.parent_path() / path).lexically_normal().string();
+    for (const char* needed : {"include", "interface", "library", "compiler"})
+      if (!read.contains(needed)) stop(profile.string() + " is missing or has no " + needed + "; build simcc again");
+    read.try_emplace("build");
+    return read;
+  }();
+  return places.at(name);
+}
+std::string library_folder() { return fs::path(place("library")).parent_path().string(); }
 
 /// `output`: where its output goes; -1: to ours.
 pid_t start(const words& command, int output = -1) {
@@ -285,7 +309,7 @@ class command_line {
     else if (w == "-v" || w == "--verbose") {
       made_.verbose = true;
       // Without a toolkit, CMake takes its folder, its device library and the default architecture from these lines.
-      const std::string top = fs::path(SIM_LIBRARY).parent_path().string();
+      const std::string top = library_folder();
       std::cerr << "#$ TOP=" << top << "\n#$ NVVMIR_LIBRARY_DIR=" << top
                 << "/nvvm/libdevice\n#$ simcc -arch compute_90\n";
     } else if (is(w, {"-optf", "--options-file"}, &v))
@@ -349,7 +373,7 @@ class command_line {
   void option(const std::string& name, const std::string& v) {
     // The headers of an installed toolkit would come before ours.
     if (name.starts_with("-i") || name == "-I")
-      if (fs::exists(fs::path(v) / "cuda_runtime.h") && !fs::equivalent(v, SIM_INCLUDE)) return;
+      if (fs::exists(fs::path(v) / "cuda_runtime.h") && !fs::equivalent(v, place("include"))) return;
     made_.flags.push_back(name);
     made_.flags.push_back(v);
   }
@@ -377,7 +401,7 @@ std::string host_compiler() {
   const char* chosen = std::getenv("CXX");
   // Make sets CXX to simcc if a program's Makefile gets simcc as its compiler.
   const bool named = chosen && *chosen && std::string(chosen).find("simcc") == std::string::npos;
-  return named ? chosen : SIM_CXX;
+  return named ? chosen : place("compiler");
 }
 
 /// A temporary folder, removed at exit.
@@ -414,7 +438,7 @@ bool includes_ours(const fs::path& file) {
     const std::size_t hash = line.find_first_not_of(" \t"), open = line.find_first_of("<\"");
     if (hash == std::string::npos || open == std::string::npos || line[hash] != '#') continue;
     const std::string name = line.substr(open + 1, line.find_first_of(">\"", open + 1) - open - 1);
-    if (line.find("include", hash) < open && fs::is_regular_file(fs::path(SIM_INCLUDE) / name)) return true;
+    if (line.find("include", hash) < open && fs::is_regular_file(fs::path(place("include")) / name)) return true;
   }
   return false;
 }
@@ -423,7 +447,8 @@ bool includes_ours(const fs::path& file) {
 void compile_host(const request& r, const input& in, const fs::path& object) {
   words command = {host_compiler()};
   const bool named_c = in.file.extension() == ".c", c = named_c && !includes_ours(in.file);
-  command.insert(command.end(), {"-x", c ? "c" : "c++", "-O2", "-fPIE", "-fsigned-char", "-isystem", SIM_INCLUDE});
+  command.insert(command.end(), {"-x", c ? "c" : "c++", "-O2", "-fPIE", "-fsigned-char", "-isystem", place("include"),
+                                 "-isystem", place("interface")});
   if (!named_c && contains(r.flags, "-DSIM_BEFORE_CXX17"))
     command.insert(command.end(), {"-include", "sim/before_cxx17.h"});
   // Our headers are C++, but the program may be C that converts void*.
@@ -493,7 +518,8 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
         break;
       }
   }
-  compile.insert(compile.end(), {"-isystem", SIM_INCLUDE, "-iquote", source.parent_path().string()});
+  compile.insert(compile.end(), {"-isystem", place("include"), "-isystem", place("interface"), "-iquote",
+                                 source.parent_path().string()});
   add_dependencies(compile, r, object);
   if (r.keep) compile.emplace_back("-save-temps=obj");
   if (lowering.refused) compile.emplace_back("-Wfatal-errors");
@@ -512,7 +538,8 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
   for (const char* own : {"sim_blocks", "sim_device_variables", "sim_host_variables", "sim_registers"})
     if (compiled.find(own) != std::string::npos)
       stop(source.string() + ": the simulated device reserves the name " + own + "; choose another");
-  std::string edited = sim::edit_assembly(compiled, {r.device_debug, r.fast_math, r.checked_calls}, *processor);
+  std::string edited =
+      sim::edit_assembly(compiled, {r.device_debug, r.fast_math, r.checked_calls, place("include")}, *processor);
   edited += sim::variable_tables(edited, lowering.known);
   if (counting) edited += sim::register_table(edited, counting->answer());
   sim::write_file(assembly, edited);
@@ -532,16 +559,18 @@ bool may_call(const std::string& object, const component& library) {
   return false;
 }
 
-/// Builds the library if it is out of date, and returns its file.
+/// The library's file, which the build tree builds if it is out of date.
 fs::path built(const component& library) {
   const std::string target = "sim_" + library.name;
-  const fs::path file = fs::path(SIM_LIBRARY).parent_path() / ("lib" + target + ".a");
-  if (access(SIM_BUILD, W_OK) != 0) return file;  // a copy built by another user
+  const fs::path file = fs::path(library_folder()) / ("lib" + target + ".a");
+  const std::string& build = place("build");
+  if (build.empty() && !fs::exists(file)) stop(library.title + " is not installed: there is no " + file.string());
+  if (build.empty() || access(build.c_str(), W_OK) != 0) return file;  // installed, or built by another user
   if (!fs::exists(file)) std::cerr << "simcc: building " << library.title << " for the simulated device, once\n";
   // One build of a folder at a time, as ./course does.
   const int output = memfd_create("build", MFD_CLOEXEC);
   const pid_t child =
-      start({"flock", SIM_BUILD "/building.lock", SIM_CMAKE, "--build", SIM_BUILD, "--target", target}, output);
+      start({"flock", build + "/building.lock", place("cmake"), "--build", build, "--target", target}, output);
   int status = 1;
   if (child >= 0) waitpid(child, &status, 0);
   if (status != 0)
@@ -583,9 +612,9 @@ int main(int argc, char** argv) {
     if (r.components.contains(library.name) || std::any_of(link.begin() + 3, link.end(), calls))
       link.push_back(built(library).string());
   }
-  for (const char* library : {SIM_LIBRARY, "-lboost_context", "-lfmt", "-ldw", "-lpthread"}) link.emplace_back(library);
+  link.insert(link.end(), {place("library"), "-lboost_context", "-lfmt", "-ldw", "-lpthread"});
   if (r.verbose) {  // in nvcc's format: CMake reads from it what to link programs with
-    const std::string folder = "\"-L" + fs::path(SIM_LIBRARY).parent_path().string() + "\"";
+    const std::string folder = "\"-L" + library_folder() + "\"";
     std::cerr << "#$ PATH=" << (std::getenv("PATH") ? std::getenv("PATH") : "") << "\n#$ LIBRARIES=  " << folder
               << "\n\n#$ " << host_compiler() << " " << folder;
     for (std::size_t i = 1; i < link.size(); ++i) std::cerr << " " << std::quoted(link[i]);

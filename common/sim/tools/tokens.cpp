@@ -1,4 +1,4 @@
-#include "tokens.hpp"
+#include "sim/tokens.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -10,9 +10,9 @@
 #include <lab/case.hpp>
 #include <lab/ceilings.hpp>
 #include <lab/compare.hpp>
-#include <lab/device_file.hpp>
 #include <lab/formula.hpp>
 #include <limits>
+#include <sim/device_file.hpp>
 #include <utility>
 
 #include "transformer.hpp"
@@ -487,7 +487,7 @@ test_case memory_bound() {
   result.where = lab::part::host;
   result.parameters = {count};
   result.outputs = {{dtype::f64, count}};
-  const lab::device_file h200(LAB_DEVICES, "h200");
+  const sim::device_file h200(LAB_DEVICES, "h200");
   const doubles peaks{h200.number("fp32_flops_per_second"), h200.number("copy_bytes_per_second")};
   result.inputs = [work, peaks](std::uint64_t) { return std::vector{buffer::of(work), buffer::of(peaks)}; };
   result.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string(); };

@@ -1,8 +1,8 @@
 // Lab 05's problems: sizes, seeded inputs, expected results, and how much work they take.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
-#include <lab/device_file.hpp>
 #include <lab/figures.hpp>
+#include <sim/device_file.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -454,7 +454,7 @@ test_case train_step(const std::string& kind, int64_t layers, double part) {
 /// time for more, and so wait for memory.
 test_case roofline() {
   constexpr double intensity = 3.0 / 12;
-  const lab::device_file device(LAB_DEVICES, "h200");
+  const sim::device_file device(LAB_DEVICES, "h200");
   const double h200 = device.number("multiprocessors") * 16 * device.number("sm_clock_hertz") / 2 /
                       device.number("dram_bytes_per_second");
   const double cpu = 1 / 5e-9 / 10e9;

@@ -8,10 +8,10 @@
 #include <functional>
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
-#include <lab/device_file.hpp>
 #include <limits>
 #include <map>
 #include <random>
+#include <sim/device_file.hpp>
 #include <utility>
 
 #include "machine.hpp"
@@ -35,7 +35,7 @@ std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 constexpr const char* described[] = {"a100", "h100", "h200", "rtx3060", "rtx4090"};
 
 device read_device(const std::string& name, int element_bytes) {
-  const lab::device_file file(LAB_DEVICES, name);
+  const sim::device_file file(LAB_DEVICES, name);
   device on{};
   on.multiprocessors = file.whole("multiprocessors");
   on.threads_of_sm = file.whole("max_threads_per_sm");

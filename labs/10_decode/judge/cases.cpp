@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <lab/case.hpp>
+#include <lab/compare.hpp>
 #include <lab/figures.hpp>
 #include <limits>
 #include <string>
@@ -97,19 +98,6 @@ double off_in_sum(int64_t count) { return 2 * (std::sqrt(static_cast<double>(cou
 /// The allowed error of a product.
 double allowed_off(int64_t columns, double terms) { return off_in_sum(columns) * terms; }
 
-struct dot {
-  double sum = 0, terms = 0;
-};
-dot dot_of(std::span<const bfloat16> row, std::span<const double> x) {
-  dot result;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const double term = wide(row[i]) * x[i];
-    result.sum += term;
-    result.terms += std::abs(term);
-  }
-  return result;
-}
-
 double norm_factor(std::span<const double> x) {
   double squares = 0;
   for (const double one : x) squares += one * one;
@@ -181,18 +169,18 @@ test_case matvec(product kind, int64_t rows, int64_t columns, float size_of_x = 
     const auto y = outputs[0].as<float>();
     doubles x = widened(before[1].as<float>());
     if (norms) x = normalized(x, before[2].as<bfloat16>());
-    const auto row = [&](std::size_t r) { return dot_of(w.subspan(r * at(columns), at(columns)), x); };
+    const auto row = [&](std::size_t r) { return lab::dot_of(w.subspan(r * at(columns), at(columns)), std::span(x)); };
     return first_wrong(
         at(rows),
         [&](std::size_t r) {
-          dot one = row(r);
+          lab::dot one = row(r);
           double want = one.sum, allowed = (norms ? 2 : 1) * allowed_off(columns, one.terms);
           if (added) {
             want += static_cast<double>(before[2].as<float>()[r]);
             allowed += 2 * unit * std::abs(want);
           }
           if (kind == product::gated) {
-            const dot up = row(r + at(rows));
+            const lab::dot up = row(r + at(rows));
             const double gate = one.sum / (1 + std::exp(-one.sum)), off_gate = 2 * allowed_off(columns, one.terms);
             want = gate * up.sum;
             allowed = 1.1 * off_gate * std::abs(up.sum) + std::abs(gate) * 2 * allowed_off(columns, up.terms) +
@@ -305,7 +293,7 @@ attended attention_of(std::span<const double> q, std::span<const bfloat16> k, st
   attended result{doubles(size), doubles(size)};
   double most = -std::numeric_limits<double>::infinity(), sum = 0;
   for (std::size_t j = 0; j < tokens; ++j) {
-    const dot score = dot_of(k.subspan(j * size, size), q);
+    const lab::dot score = lab::dot_of(k.subspan(j * size, size), q);
     weights[j] = score.sum * scale;
     most = std::max(most, weights[j]);
     result.largest = std::max(result.largest, score.terms * scale);
@@ -499,8 +487,8 @@ class reference {
         result.value.size(),
         [&](std::size_t r) {
           const auto row = w.subspan(r * columns, columns);
-          result.value[r] = dot_of(row, x.value).sum;
-          result.terms[r] = dot_of(row, x.terms).terms;
+          result.value[r] = lab::dot_of(row, std::span(x.value)).sum;
+          result.terms[r] = lab::dot_of(row, std::span(x.terms)).terms;
         },
         columns);
     return result;
@@ -764,6 +752,15 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(lab::like("norm_matvec/512x1024", matvec(product::normalized, 8 * draw(40, 63), 256 * draw(3, 4))));
   const int64_t cached = 16 * draw(57, 63);
   all.push_back(lab::like("attend/8:2x128-1023of1024", attend(8, 2, 128, cached, cached - 1)));
+  all.push_back(lab::like("rotate_append/8:2x64-700of1000", rotate_append(8, 2, 64, draw(800, 1500), draw(300, 799))));
+  // As many weights: 8 hidden numbers fewer in each of two layers, 48 tokens more to choose from.
+  shape other = counted;
+  const int64_t fewer = draw(1, 8);
+  other.hidden -= 8 * fewer, other.vocabulary += 48 * fewer, other.capacity += draw(1, 99);
+  all.push_back(lab::like("decode_token/counted-255", tokens("drawn_counted", other, 255)));
+  all.push_back(
+      lab::like("generate/one_layer-0-8",
+                tokens("drawn_calls", {1, 8 * draw(1, 6), 2, 1, 64, 8 * draw(1, 6), draw(9, 60), 30}, 20, 8)));
   // Larger than any case above: rows, columns, heads, keys, layers, tokens to choose from.
   const auto columns = [&](int64_t least, int64_t most) { return 8 * draw(least / 8 + 1, most / 8); };
   all.push_back(matvec(product::host, draw(1, 2), columns(1'000'000, 1'200'000)));

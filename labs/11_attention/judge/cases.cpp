@@ -198,13 +198,10 @@ std::string wrong_row(const precision& p, std::span<const float> q, std::span<co
   std::vector<double> weights(n), want(size), magnitude(size);
   double most = -std::numeric_limits<double>::infinity(), product = 0, sum = 0;
   for (std::size_t j = 0; j < n; ++j) {
-    const auto sum_of = [&](auto term) {
-      return std::transform_reduce(q.begin(), q.end(), k.begin() + static_cast<std::ptrdiff_t>(j * size), 0.0,
-                                   std::plus<>(), term);
-    };
-    weights[j] = scale * sum_of([](double a, double b) { return a * b; });
+    const lab::dot score = lab::dot_of(q, k.subspan(j * size, size));
+    weights[j] = scale * score.sum;
     most = std::max(most, weights[j]);
-    product = std::max(product, scale * sum_of([](double a, double b) { return std::abs(a * b); }));
+    product = std::max(product, scale * score.terms);
   }
   for (double& one : weights) sum += one = std::exp(one - most);
   for (double& one : weights) one /= sum;

@@ -58,14 +58,14 @@ inline constexpr bool is_shuffled = std::is_arithmetic_v<T>;
 
 /// Any type, for groups.
 template <class Source, class T>
-T shuffle_whole(unsigned mask, T value, int argument, int width, const void* pc) {
+SIM_QUIET T shuffle_whole(unsigned mask, T value, int argument, int width, const void* pc) {
   static_assert(std::is_trivially_copyable_v<T> || is_shuffled<T>, "lanes exchange the bytes of a value");
   shuffle_argument<T> mine{value, value, argument, width};
   meet(mask, &mine, &combine_shuffle<T, Source>, pc);
   return mine.result;
 }
 template <class Source, class T>
-T shuffle(unsigned mask, T value, int argument, int width, const void* pc) {
+SIM_QUIET T shuffle(unsigned mask, T value, int argument, int width, const void* pc) {
   static_assert(is_shuffled<T>, "a shuffle moves one number; shuffle a struct or vector member by member");
   return shuffle_whole<Source>(mask, value, argument, width, pc);
 }
@@ -85,7 +85,7 @@ SIM_UNOBSERVED inline void combine_participants(const warp_call& call) {
   for (unsigned lane = 0; lane < 32; ++lane)
     if (call.has(lane)) call.at<unsigned>(lane) = call.participants;
 }
-inline unsigned ballot(unsigned mask, int predicate, const void* pc) {
+SIM_QUIET inline unsigned ballot(unsigned mask, int predicate, const void* pc) {
   vote mine{predicate, 0};
   meet(mask, &mine, &combine_votes, pc);
   return mine.result;
@@ -109,7 +109,7 @@ SIM_UNOBSERVED void combine_matches(const warp_call& call) {
   }
 }
 template <class T>
-unsigned match(unsigned mask, T narrow, const void* pc) {
+SIM_QUIET unsigned match(unsigned mask, T narrow, const void* pc) {
   const auto value = +narrow;  // a bool, char or enumeration becomes an int, as overload resolution would do
   using type = std::remove_const_t<decltype(value)>;
   static_assert(std::is_arithmetic_v<type> && sizeof(type) >= 4,
@@ -133,7 +133,7 @@ SIM_UNOBSERVED void combine_values(const warp_call& call) {
     if (call.has(lane)) call.at<T>(lane) = all;
 }
 template <class Operation, class T>
-T reduce(unsigned mask, T value, const void* pc) {
+SIM_QUIET T reduce(unsigned mask, T value, const void* pc) {
   meet(mask, &value, &combine_values<T, Operation>, pc);
   return value;
 }
@@ -153,7 +153,7 @@ SIM_REDUCTION(xor_of, a ^ b)
 #undef SIM_REDUCTION
 
 /// The lanes that arrive here together.
-inline unsigned active_mask(const void* pc) {
+SIM_QUIET inline unsigned active_mask(const void* pc) {
   unsigned mask = 0;
   meet_any(&mask, &combine_participants, pc);
   return mask;

@@ -1,5 +1,5 @@
-// lab::profiler on the simulated device, which always counts: collecting returns the difference since the start.
-#include "lab/profiler.hpp"
+// The device always counts: observing returns the difference since the start.
+#include "sim/observe.hpp"
 
 #include <algorithm>
 #include <set>
@@ -10,36 +10,29 @@
 #include "library.hpp"
 #include "metrics.hpp"
 #include "sim/counters.hpp"
+#include "sim/host_accesses.hpp"
 #include "streams.hpp"
 
-namespace lab {
-
-struct profiler::state {
-  std::vector<std::string> wanted;
-};
-
-profiler::profiler(std::vector<std::string> metrics) : state_(new state{std::move(metrics)}) {}
-profiler::~profiler() = default;
-
+namespace sim {
 namespace {
 
 /// The state when counting began.
 struct count_start {
-  std::uint64_t calls = sim::api_calls, allocations = sim::allocations_so_far();
-  std::size_t launches = sim::launch_log().size(), unaligned = sim::unaligned_products;
+  std::uint64_t calls = api_calls, allocations = allocations_so_far();
+  std::size_t launches = launch_log().size(), unaligned = unaligned_products;
 };
 struct watching {
   count_start from;
-  sim::stream_watch streams;
+  stream_watch streams;
   watching() {
-    sim::watched_streams = &streams;
+    watched_streams = &streams;
     current = this;
   }
   ~watching() { end(); }               // even if the call throws
   watching(const watching&) = delete;  // other objects point here
   watching& operator=(const watching&) = delete;
   void end() {
-    sim::watched_streams = nullptr;
+    watched_streams = nullptr;
     current = nullptr;
   }
   static inline watching* current = nullptr;
@@ -47,21 +40,21 @@ struct watching {
 
 }  // namespace
 
-profiler::result profiler::collect(const std::function<void()>& launch_once, void* stream) {
+observation observe(const std::function<void()>& work, void* stream) {
   watching now;
-  launch_once();
-  sim::check_sources();
+  work();
+  check_sources();
   now.end();
   const auto& [calls, allocations, before, unaligned_before] = now.from;
-  const sim::stream_watch& watched = now.streams;
-  result r;
+  const stream_watch& watched = now.streams;
+  observation r;
   r.reports = watched.faults;
   if (stream)
-    for (std::string& broken : sim::broken_contract(watched, static_cast<cudaStream_t>(stream)))
+    for (std::string& broken : broken_contract(watched, static_cast<cudaStream_t>(stream)))
       r.reports.push_back(std::move(broken));
-  const auto& log = sim::launch_log();
+  const auto& log = launch_log();
   for (std::size_t i = before; i < log.size(); ++i) {
-    const sim::launched& l = log[i];
+    const launched& l = log[i];
     launch_record record;
     record.kernel = l.kernel;
     const dim3 dims[2] = {l.config.grid, l.config.block};
@@ -73,8 +66,8 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
     }
     record.dynamic_shared_bytes = l.config.dynamic_shared_bytes;
     record.modelled_seconds = l.modelled_seconds;
-    record.metrics = sim::metrics_of(l);
-    record.lines = sim::lines_of(l);
+    record.metrics = metrics_of(l);
+    record.lines = lines_of(l);
     for (const auto& [name, value] : record.metrics)
       if (name.ends_with(".sum")) r.metrics[name] += value;
     for (const auto& [begin, of] : l.counts.allocations) {
@@ -84,14 +77,14 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
     }
     r.metrics["words_copied"] += static_cast<double>(l.counts.words_copied);
     r.metrics["copied_beside_loads"] += static_cast<double>(l.counts.copied_beside_loads);
-    for (const auto& [key, fault] : l.counts.faults) r.reports.push_back(sim::describe(l, fault));
+    for (const auto& [key, fault] : l.counts.faults) r.reports.push_back(describe(l, fault));
     r.launches.push_back(std::move(record));
   }
-  r.metrics["api_calls"] = static_cast<double>(sim::api_calls - calls);
-  r.metrics["allocations"] = static_cast<double>(sim::allocations_so_far() - allocations);
+  r.metrics["api_calls"] = static_cast<double>(api_calls - calls);
+  r.metrics["allocations"] = static_cast<double>(allocations_so_far() - allocations);
   r.metrics["launches"] = static_cast<double>(r.launches.size());
   r.metrics["launches_copies_fills"] = static_cast<double>(watched.work.size());
-  for (const sim::counter_name& one : std::initializer_list<sim::counter_name>{
+  for (const counter_name& one : std::initializer_list<counter_name>{
            "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
            "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum",
            "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"})
@@ -115,20 +108,17 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
                                       std::min_element(watched.work.begin(), watched.work.end(), begins)->begin);
   }
   std::set<std::size_t> streams;
-  for (const sim::stream_watch::piece& p : watched.work) streams.insert(p.number);
+  for (const stream_watch::piece& p : watched.work) streams.insert(p.number);
   r.metrics["streams"] = static_cast<double>(streams.size());
-  r.metrics["unaligned_products"] = static_cast<double>(sim::unaligned_products - unaligned_before);
-  sim::add_ratios(r.metrics);
-  for (const std::string& name : state_->wanted)
-    if (!r.metrics.contains(name) && !name.ends_with(".pct") && !name.ends_with(".ratio"))
-      r.notes.push_back(name + " is not counted by the simulated device");
+  r.metrics["unaligned_products"] = static_cast<double>(unaligned_products - unaligned_before);
+  add_ratios(r.metrics);
   return r;
 }
 
-}  // namespace lab
+}  // namespace sim
 
 extern "C" void sim_count_from_here() {
-  if (!lab::watching::current) return;
-  lab::watching::current->from = {};
-  lab::watching::current->streams = {};
+  if (!sim::watching::current) return;
+  sim::watching::current->from = {};
+  sim::watching::current->streams = {};
 }

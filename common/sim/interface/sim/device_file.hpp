@@ -1,21 +1,23 @@
-// A device's figures from its description common/sim/devices/NAME.toml.
+// A device's figures from its description devices/NAME.toml.
 #pragma once
 
 #include <toml++/toml.h>
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
-namespace lab {
+namespace sim {
 
 /// Throws std::runtime_error, which names the file and the key, if one is missing.
 class device_file {
  public:
   device_file(const std::string& folder, const std::string& name) try
-      : path_(folder + "/" + name + ".toml"), table_(toml::parse_file(path_)) {
+      : device_file(folder + "/" + name + ".toml", toml::parse_file(folder + "/" + name + ".toml")) {
   } catch (const toml::parse_error& error) {
     throw std::runtime_error(folder + "/" + name + ".toml: " + error.what());
   }
+  device_file(std::string path, toml::table table) : path_(std::move(path)), table_(std::move(table)) {}
 
   double number(const char* key) const { return value_of<double>(table_[key], key); }
   int whole(const char* key) const { return static_cast<int>(number(key)); }
@@ -34,4 +36,4 @@ class device_file {
   toml::table table_;
 };
 
-}  // namespace lab
+}  // namespace sim
