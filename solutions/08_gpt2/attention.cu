@@ -188,7 +188,7 @@ __device__ void load(float* to, const float* from) {
   to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
 }
 
-constexpr int own = 8;  // a lane's part of a tile is so many rows and columns
+constexpr int own = 8;  // the rows and columns of a lane's part of a tile
 
 /// sum (i, j) += over e of left (i, e) right (e, j), four times; row i of `left` is the lane's i-th, 4 i pitches down.
 template <int pitch, class element>
