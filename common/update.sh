@@ -172,7 +172,7 @@ get_new() {
   fi
   source_name=$from
   if [[ $to == *+* && $from != *:* && -e $from && ! -e $from/.git && ! -f $from/HEAD ]]; then
-    die "$from is no git repository, so it has no commits: write --to ${to%%+*}, or omit it"
+    die "$from is not a git repository, so it has no commits: write --to ${to%%+*}, or omit it"
   elif [[ $from =~ ^https?://.*\.(zip|tgz|tar\.[a-z0-9]+)$ ]]; then
     die "download $from first, then: ./course update --from FILE"
   elif [[ -f $from ]]; then
@@ -312,7 +312,7 @@ show_plan() {
 
 # --- changing it ------------------------------------------------------------------------------------------------------
 
-# commit_paths MESSAGE PARENT... -- PATH...: these files as they are now, all others as in HEAD. What else is staged stays.
+# commit_paths MESSAGE PARENT... -- PATH...: these files as they are now, all others as in HEAD. Anything else that is staged stays.
 commit_paths() {
   local message=$1 parents=() tree path
   shift

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# new-lab puts the lab's own names everywhere, touches nothing but the lab's folders and one line, and refuses what would
-# hurt. usage: new-lab_test.sh NEW-LAB
+# new-lab puts the lab's own names everywhere, touches nothing but the lab's folders and one line, and refuses harmful
+# arguments. usage: new-lab_test.sh NEW-LAB
 set -euo pipefail
 new_lab=$1
 place=$(mktemp -d)

@@ -29,7 +29,7 @@ struct Formats : testing::Test {
   temporary_folder place{"formats"};
   const fs::path& folder = place.path();
 
-  /// Where `read` reads the file: it is refused as newer, and stays as it is.
+  /// `read` must refuse the file because it is newer, and leave it unchanged.
   template <class Read>
   void refused_as_newer(const fs::path& file, Read read) {
     const std::string before = text_of(file);
@@ -187,7 +187,7 @@ TEST_F(Formats, AClassMayBePinnedToACommit) {
   EXPECT_EQ(unlike_the_pin(course_version() + "+0123456789", course), "git knows no such commit here");
   EXPECT_EQ(unlike_the_pin(first, folder / "nowhere"), "git knows no such commit here");
 
-  // A hand-in, and a commit of what does not grade, are no other course.
+  // It is still the same course after a hand-in, or a commit of files that grading does not use.
   replace_file(handed_in, "mine\n");
   EXPECT_EQ(unlike_the_pin(first, course), "");
   replace_file(course / "notes.txt", "new\n");

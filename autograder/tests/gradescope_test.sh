@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The autograder zip by Gradescope's rules: unpacked, its scripts at the root and executable, run on a submission, with
-# a results.json at the end in any case. Instead of a second build the one that there is stands in the unpacked tree.
+# a results.json at the end in any case. The unpacked tree uses the existing build, not a second one.
 # usage: gradescope_test.sh GRADER SOURCE
 set -euo pipefail
 grader=$1 source=$2

@@ -235,7 +235,7 @@ TEST_F(Intake, RefusesTricksOfArchives) {
   }
   EXPECT_EQ(said(archive_of("zip", {{"a.cpp", "x"}}, "zip:encryption=traditional")),
             "a.cpp is encrypted; hand it in without a password");
-  // A zip that says of 200,000 bytes that they are 100, and a tar that says of 512 that they are a terabyte.
+  // A zip whose 200,000 bytes claim to be 100, and a tar whose 512 bytes claim to be a terabyte.
   const std::string bomb = archive_of("zip", {{"a.cpp", std::string(300'000, ' ')}}), size("\xE0\x93\4\0", 4);
   EXPECT_EQ(said(replaced(bomb, size, std::string("\x64\0\0\0", 4))).substr(0, 20), "a.cpp cannot be read");
   const std::string tar = archive_of("ustar", {{"big", std::string(512, 'x')}, {"a.cpp", "x"}});

@@ -259,7 +259,7 @@ TEST(Hints, AreNotPickedByTheStudentsWords) {
   EXPECT_EQ(items[0].hint.front(), "where?");
 }
 
-/// Of the reports that the crashed programs make, and of what a wrong fix makes of them.
+/// For the reports of the crashed programs, and for those after a wrong fix.
 TEST(Hints, OfLab13AreAboutTheItem) {
   const std::vector<hint> hints = read_hints(fs::path(LAB_SOURCE_DIR) / "labs" / "13_when_it_crashes");
   for (const auto& [id, message] :

@@ -1,4 +1,4 @@
-// What every part of the grader stands on.
+// What every part of the grader relies on.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>

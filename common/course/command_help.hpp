@@ -1,5 +1,5 @@
-// What the programs behind ./course share of a command line: its usage, in every version of CLI11, and what to say of
-// one that cannot be parsed.
+// Shared by the programs that ./course runs: a command line's usage, in every version of CLI11, and what to say if it
+// cannot be parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>

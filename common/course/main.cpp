@@ -51,7 +51,7 @@ To run a program that its own Makefile builds with simcc: make NVCC="$(./course 
   run_command.add_option(
       "--budget", r.budget,
       "end in about this many seconds a program whose sizes are made for a GPU: where a launch takes\n"
-      "long, only some of its blocks run, and the results in memory are incomplete. The account says\n"
+      "long, only some of its blocks run, and the results in memory are incomplete. The summary says\n"
       "which counts are still exact");
   run_command
       .add_option("--csv", r.csv,
@@ -132,7 +132,7 @@ profile does not know go to the program, as does what follows --: gpt2 --prompt 
   r.see = command.get_name() == "see";
   r.debug = command.get_name() == "debug";
   const int status = run(here, r);
-  // What the compiler did not know may be an option of ours.
+  // An option that the compiler does not know may be one of ours.
   for (const std::string& word : rest)
     if (const std::string text = no_such("option", word, options_of(command));
         word.starts_with("--") && status != 0 && text.ends_with("?"))

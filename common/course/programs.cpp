@@ -54,7 +54,8 @@ int done(words command, const char* doing = nullptr) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// Becomes the command: signals are its own, and a program that is stopped prints the counts so far.
+/// Replaces this process with the command, so that signals reach it and a program that is stopped prints the counts so
+/// far.
 [[noreturn]] void become(words command) {
   std::fflush(nullptr);
   execvp(command[0].c_str(), pointers_to(command).data());
@@ -172,7 +173,7 @@ void check(const folders& here, const run_request& r, const std::string& file) {
   if (!on_path("nvcc")) throw usage_error("no nvcc on the PATH: install the CUDA toolkit, or omit --backend");
 }
 
-/// Becomes the program on the simulated device, which prints its account.
+/// Replaces this process with the program on the simulated device, which prints its summary.
 [[noreturn]] void run_simulated(const run_request& r, const words& command) {
   words shown;
   const auto set = [&](const char* name, const std::string& value, bool say_it) {

@@ -42,7 +42,7 @@ int run(const folders& here, run_request r);
 /// Starts the debugger on a student's own files, as an item of a lab calls them.
 int debug_item(const folders& here, const std::string& lab, const std::string& item, const fs::path& commands);
 
-/// Opens a dump of the debugger's.
+/// Opens one of the debugger's dumps.
 int debug_dump(const folders& here, const fs::path& dump, const fs::path& commands);
 
 /// A program to profile: one of the course's, or a file to compile.

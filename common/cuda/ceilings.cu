@@ -1,5 +1,5 @@
 // Measures what this GPU's memory can do: a copy on the device, reading alone and writing alone, at two sizes.
-// Throughput bars of the labs are fractions of such ceilings, never of a datasheet's.
+// Throughput bars of the labs are fractions of such ceilings, never of the datasheet's figures.
 #include <lab/device.hpp>
 #include <lab/environment.hpp>
 

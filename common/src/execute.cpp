@@ -179,7 +179,7 @@ void expect_written(const device_arguments& device, const request& what, std::mi
 }
 
 #ifdef LAB_BACKEND_SIM
-/// A product's speed on the simulated device is modelled, so it is no ceiling.
+/// A product's speed on the simulated device is modelled, so it is not a ceiling.
 struct cublas_product {
   cublas_product(const request& what, const device_arguments&) {
     throw std::invalid_argument("the ceiling \"" + what.ceiling + "\" is timed on a GPU only");

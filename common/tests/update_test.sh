@@ -287,7 +287,7 @@ refuses "there is no version 9.9.9 at origin; it has: 1.0.0 1.1.0" --to 9.9.9
 refuses "is version 1.1.0, not 1.2.0" --from "$new" --to 1.2.0
 refuses "there is no commit 0123abcd at origin" --to 1.1.0+0123abcd
 refuses "is version 1.1.0, not 1.0.9" --to "1.0.9+$(git rev-parse v1.1.0^{commit})"
-refuses "is no git repository, so it has no commits" --from "$new" --to 1.1.0+0123abcd
+refuses "is not a git repository, so it has no commits" --from "$new" --to 1.1.0+0123abcd
 refuses "does not know '--force'" --force
 refuses "--to needs a value" --to
 refuses "there is no update to undo" --undo

@@ -1,6 +1,6 @@
 // Lab 06, part 3: what blas.cu must define, by calls of cuBLAS alone.
 //
-// cuBLAS counts along columns: in a matrix with leading dimension ld, it expects element (r, c) at index c * ld + r.
+// cuBLAS is column-major: in a matrix with leading dimension ld, it expects element (r, c) at index c * ld + r.
 // All matrices here are row-major, as in tiling.hpp, and stay where they are. Each function makes exactly one call, of
 // cublasSgemm or cublasSgemmStridedBatched, and does nothing else on the device: no kernel, no copy, no memory of its
 // own. The stream is in the handle, so you need not know it.

@@ -185,7 +185,7 @@ double load_ratio(const loads& a, const loads& b);
 /// Bytes of the residual streams that a training step keeps, one after each layer.
 double residual_stream_bytes(const shape& of, double bytes_each);
 
-/// Kernel i used `percent[i]` of the peak bandwidth for `seconds[i]`. Returns the per cent over all n kernels.
+/// Kernel i used `percent[i]` of the peak bandwidth for `seconds[i]`. Returns the percentage over all n kernels.
 double percent_of_peak(const double* seconds, const double* percent, int n);
 
 /// Each of n regions was timed together with the following wait for the device, which takes `wait`. Returns the seconds

@@ -14,7 +14,7 @@
 // Matrices are row-major; row r of a product is the dot product of row r and x. width and hidden are multiples of 8,
 // size is 64 or 128, heads / kv_heads is 1, 2, 4 or 8. Each array begins at a multiple of 16 bytes, and its elements
 // fit an int. In the device part all pointers in parameters are device pointers; inputs and outputs overlap only where
-// it says so. Launch on `stream` and return without waiting.
+// stated. Launch on `stream` and return without waiting.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -119,8 +119,8 @@ void long_rows(float* out,          // (rows)
 
 // ---- prefix_hits.cpp: on the CPU, in host memory --------------------------------------------------------------------
 
-/// hits[p] is how many tokens at the start of prompt p are the same in an earlier prompt, the most that are the same in
-/// any. Prompt p has the tokens first[p] to first[p + 1] - 1; a prompt may have none.
+/// hits[p] is the number of tokens in the longest prefix that prompt p shares with an earlier prompt.
+/// Prompt p has the tokens first[p] to first[p + 1] - 1; a prompt may have none.
 void prefix_hits(int* hits,          // (prompts)
                  const int* tokens,  // (first[prompts])
                  const int* first,   // (prompts + 1)

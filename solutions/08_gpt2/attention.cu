@@ -45,7 +45,7 @@ struct part {
 };
 
 /// Rows `first` and so on of a matrix into shared memory, a quarter of a cache line by each thread of `threads`; rows
-/// behind the text become zeros, so that none is NaN.
+/// after the text become zeros, so that none is NaN.
 template <int rows, int pitch, int threads, class T>
 __device__ void fetch(T* tile, const T* from, int first, int tokens, std::size_t stride) {
   constexpr int width = 16 / sizeof(T), columns = size / width, step = threads / columns;
@@ -188,7 +188,7 @@ __device__ void load(float* to, const float* from) {
   to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
 }
 
-constexpr int own = 8;  // a lane's part of a tile is so many rows and columns
+constexpr int own = 8;  // the rows and columns of a lane's part of a tile
 
 /// sum (i, j) += over e of left (i, e) right (e, j), four times; row i of `left` is the lane's i-th, 4 i pitches down.
 template <int pitch, class element>

@@ -49,7 +49,7 @@ def checked(failed):
 
 
 class Ours:
-    """One pass of ours, opened again for each shape, so that only its memory is held."""
+    """One of our passes, reopened for each shape, so that only its memory is in use."""
 
     def __init__(self, checkpoint, kind, tokens, as_graph=False):
         self.as_graph = as_graph

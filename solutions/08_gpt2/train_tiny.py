@@ -4,8 +4,8 @@
 Four layers of 64 channels with one head of 64, 512 tokens, a context of 256: 0.25 million parameters, learnt by heart
 from the handouts and worklogs in a minute on a GPU. Writes what Hugging Face's GPT2LMHeadModel and this course's gpt2
 read (model.safetensors in FP16, config.json, vocab.json, merges.txt), and expected.json: the tokens that transformers
-takes greedily in FP32, with the same weights, after a few prompts. Of each, the likeliest token leads by a margin that
-rounding cannot turn around; the smallest one is printed.
+takes greedily in FP32, with the same weights, after a few prompts. In each, the likeliest token leads by a margin that
+rounding cannot reverse; the smallest one is printed.
 """
 import json
 import math

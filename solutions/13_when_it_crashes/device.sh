@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What NVIDIA's tools say of the twelve crashed programs on a real GPU: solutions/13_when_it_crashes/device.sh [FOLDER] [NAME]
+# What NVIDIA's tools say about the twelve crashed programs on a real GPU: solutions/13_when_it_crashes/device.sh [FOLDER] [NAME]
 #
 # Run it from anywhere on a machine with a GPU, nvcc, compute-sanitizer and cuda-gdb; it takes a few minutes and
 # writes FOLDER/PROGRAM.txt for each program, by default into device/ beside this script. Each file has the commands and

@@ -306,7 +306,7 @@ bool is_the_compilers(const std::string& symbol) {
   return begins(symbol, support);
 }
 
-/// Whether it is a hook of simcc's.
+/// Whether it is one of simcc's hooks.
 bool is_hook(const std::string& symbol) {
   static const std::regex hooks(
       "__tsan_|(sim_call|sim_jump|__sanitizer_cov_trace_pc|__ubsan_handle_(shift_)?out_of_bounds)$");

@@ -29,7 +29,7 @@ bool on_device(const lab::test_case& c) { return c.where == lab::part::device; }
 
 std::string sizes_of(const lab::test_case& c) { return c.id.substr(c.id.find('/')); }
 
-/// A counter that only the simulated device has is no reason to count on a GPU.
+/// A counter that only the simulated device has is not a reason to count on a GPU.
 bool has_a_counter_here(const lab::test_case& c, const rubric& rules) {
   const std::set<std::string> metrics = rules.metrics_of(c);
   return std::any_of(metrics.begin(), metrics.end(),

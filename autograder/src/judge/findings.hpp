@@ -18,7 +18,7 @@ constexpr std::array finding_fields = {"kernel", "block", "thread", "line", "all
 /// By finding_fields; "none" if there is nothing to name.
 using place_of_fault = std::array<std::string, finding_fields.size()>;
 
-/// The place named by the first report in the simulated device's account; none if it has no report.
+/// The place named by the first report in the simulated device's summary; none if it has no report.
 std::optional<place_of_fault> first_report(const std::string& account);
 
 /// How many statements of `original` are not in `fixed`, or vice versa, whichever is more. Comments, spaces and line

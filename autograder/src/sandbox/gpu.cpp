@@ -36,8 +36,8 @@ class cuda_gpu : public gpu {
   void add_to(box& what) override {
     LAB_CUDA_CHECK(cudaFree(nullptr));  // loads the driver from wherever this machine has it
     std::ifstream maps("/proc/self/maps");
-    // The driver loads libraries from its own folder by the loader's path. If it does not find them, cuBLAS's FP32
-    // product takes three times as long (4096 x 4096 x 4096 on an H200: 8.0 ms instead of 2.7).
+    // The driver loads libraries from its own folder through the loader's search path. If it does not find them,
+    // cuBLAS's FP32 product takes three times as long (4096 x 4096 x 4096 on an H200: 8.0 ms instead of 2.7).
     for (std::string line; what.driver.empty() && std::getline(maps, line);)
       if (line.find("/libcuda.so") != std::string::npos)
         what.driver = fs::canonical(line.substr(line.find('/'))).parent_path();

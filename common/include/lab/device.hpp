@@ -128,7 +128,7 @@ class device_buffer {
   T* data() const { return reinterpret_cast<T*>(static_cast<std::byte*>(base_) + zone_bytes_); }
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return size_ * sizeof(T); }
-  /// Names it in the simulated device's messages and account.
+  /// Names it in the simulated device's messages and summary.
   void set_name(const std::string& name) {
     if (sim::name_allocation) sim::name_allocation(base_, name);
   }

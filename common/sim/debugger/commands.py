@@ -62,7 +62,7 @@ class Thread:
 
 
 class Kernel:
-    """What the simulated device tells of the kernel that runs."""
+    """What the simulated device knows about the running kernel."""
 
     def __init__(self):
         t = table()

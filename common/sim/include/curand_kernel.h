@@ -33,7 +33,7 @@ struct curandStateXORWOW {
 using curandStateXORWOW_t = curandStateXORWOW;
 using curandState = curandStateXORWOW;
 using curandState_t = curandStateXORWOW;
-using curandStateMRG32k3a = curandStateXORWOW;  // a different generator for the same purpose
+using curandStateMRG32k3a = curandStateXORWOW;  // not the same generator, but it serves the same purpose
 using curandStateMRG32k3a_t = curandStateXORWOW;
 
 namespace sim {

@@ -16,7 +16,7 @@ function rowsOf(launch) {
   const rows = new Map();
   for (const [number, requests, lanes, bytes, sectors, idealSectors, wavefronts, idealWavefronts, seconds] of launch.counts) {
     const site = data.sites[number];
-    if (site.space === 'none' || site.op === 'copy') continue;  // a copy is counted where it ends, as in the account
+    if (site.space === 'none' || site.op === 'copy') continue;  // a copy is counted where it ends, as in the summary
     const key = [site.file, site.line, site.space, site.op].join(':');
     if (!rows.has(key))
       rows.set(key, {key, ...site, sites: new Set(), requests: 0, lanes: 0, moved: 0, cost: 0, ideal: 0, seconds: 0});
@@ -769,7 +769,7 @@ function showLaunches() {
   at('launches-sentence').textContent = said;
 }
 
-/** FLOP of a launch, bytes to and from DRAM, and the roof that it has: of FP32, unless tensor cores do most of it. */
+/** A launch's FLOPs, its bytes to and from DRAM, and its roof: FP32's, unless tensor cores do most of the work. */
 function workOf(launch) {
   const m = name => launch.metrics[name] || 0;
   let flop = 0, tensor = 0, roof = 'FP32';

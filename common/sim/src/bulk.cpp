@@ -304,7 +304,7 @@ void worker::wait_for_bulk(unsigned groups, std::uintptr_t frame) {
 // ---- products of warpgroups
 
 namespace {
-/// Flags of block_order, which are no addresses: one for each of a warpgroup's last groups.
+/// Flags of block_order, which are not addresses: one for each of a warpgroup's last groups.
 constexpr std::uint32_t groups_in_flight = 16;
 std::uintptr_t flag_of(unsigned warpgroup, std::uint32_t group) {
   return (std::uintptr_t{1} << 40) + warpgroup * groups_in_flight + group % groups_in_flight;

@@ -126,7 +126,7 @@ void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::u
   stores_ += stores;
 }
 
-/// May read at any time until a thread has waited: writers must know of the agent's clock.
+/// May read at any time until a thread has waited: writers must know the agent's clock.
 void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where) {
   block_shadow& shadow = *block_;
   const auto thread = static_cast<std::uint16_t>(where.first_thread + lane);

@@ -94,7 +94,7 @@ bool worker::access_in_cluster(std::uint64_t site, std::uintptr_t address) {
 // ---- the barrier
 
 namespace {
-// Flags of block_order, which are no addresses.
+// Flags of block_order, which are not addresses.
 constexpr std::uintptr_t arrivals = 32, departures = 33;
 }  // namespace
 

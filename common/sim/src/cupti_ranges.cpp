@@ -154,7 +154,7 @@ std::optional<counter_data> read(const std::uint8_t* image, std::size_t bytes) {
 /// The level of nesting whose ranges the pass counts.
 std::size_t level_of(const CUpti_RangeProfiler_Object& o) { return o.first_level + o.pass * o.levels / o.passes; }
 
-/// Adds launches to the range of this name, which other passes, too, and the same pass again, may have.
+/// Adds launches to the range of this name, which may exist already, in another pass or in this one.
 void count(CUpti_RangeProfiler_Object& of, const open_range& what, std::size_t end) {
   auto found = std::find_if(of.ranges.begin(), of.ranges.end(), [&](const auto& r) { return r.name == what.name; });
   if (found == of.ranges.end()) {

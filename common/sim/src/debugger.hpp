@@ -38,7 +38,7 @@ struct debugged_kernel {
 };
 extern debugged_kernel debugged;
 
-/// Under a debugger, what we reserve is left out of its dumps, but for the parts in use: it writes whole mappings.
+/// Under a debugger, core dumps omit the memory that we reserve, except the parts in use: gdb writes whole mappings.
 void leave_out_of_dumps(void* begin, std::size_t bytes);
 void keep_in_dumps(std::uintptr_t begin, std::size_t bytes);
 

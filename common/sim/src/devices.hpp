@@ -46,7 +46,7 @@ void count_link_of_machine(int from, int to, link_use what, double bytes);
 double count_links(launched& what);
 /// The seconds that bytes take from one device to another: over their link or, without peer access, through the host.
 double link_seconds(int from, int to, double bytes);
-/// The lines of the account; empty if devices exchanged nothing.
+/// The lines of the summary; empty if devices exchanged nothing.
 std::string link_table();
 
 }  // namespace sim

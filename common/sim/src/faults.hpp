@@ -24,7 +24,7 @@ void host_access(std::uintptr_t address, std::uint64_t site);
 /// ", byte 8 of allocation 1 of 64 bytes", or the distance of an address from the nearest allocation; "" if there is
 /// none.
 std::string place_in_allocation(std::uintptr_t address);
-/// Errors of host code, one sentence each, without repeats, for the account at the program's end.
+/// Errors of host code, one sentence each, without repeats, for the summary at the program's end.
 void note_host_fault(const std::string& what);
 const std::vector<std::string>& host_faults();
 /// The likely errors of host code.
@@ -34,7 +34,7 @@ const std::vector<std::string>& host_warnings();
 void note_shift(const char* file, unsigned line, std::int64_t count, int width);
 /// An error of host code, also of the watched call if there is one, for the judge.
 void note_fault_of_call(const std::string& what);
-/// Withdraws this report: it was no error.
+/// Withdraws this report: it was not an error.
 void withdraw_fault(const std::string& what);
 /// A copy or fill uses an address that the launch, copy or fill of this epoch has loaded or stored.
 void note_copy_race(std::uintptr_t address, std::uint16_t epoch, bool stores, bool was_load);

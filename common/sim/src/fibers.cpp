@@ -124,7 +124,7 @@ void worker::activate(thread_state& thread) {
   caller_stack_ = frame;
   const auto take = [](_Unwind_Context* at, void* to) {
     worker& self = *static_cast<worker*>(to);
-    if (_Unwind_GetCFA(at) < self.caller_stack_) return _URC_NO_REASON;  // a function of ours
+    if (_Unwind_GetCFA(at) < self.caller_stack_) return _URC_NO_REASON;  // one of our functions
     std::size_t i = 0;
     for (const int number : {SIM_KEPT_REGISTERS}) self.caller_registers_[i++] = _Unwind_GetGR(at, number);
     self.caller_registers_[i] = _Unwind_GetIP(at);

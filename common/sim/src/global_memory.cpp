@@ -21,7 +21,7 @@ std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
   std::copy(a.begin(), a.end(), sorted);
   std::sort(sorted, sorted + a.size());
   std::size_t total = 0, found = 1;
-  for (std::size_t round = 0; found > 0; ++round) {  // the lanes that are the round-th on their address
+  for (std::size_t round = 0; found > 0; ++round) {  // one lane for each address
     found = 0;
     for (std::size_t i = round; i < a.size(); ++i)
       if (sorted[i] == sorted[i - round] && (i == round || sorted[i - round - 1] != sorted[i - round]))

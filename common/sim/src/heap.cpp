@@ -85,7 +85,7 @@ struct memory {
 };
 
 memory& heap() {
-  static memory& instance = *new memory;  // the account at the end of the program needs it
+  static memory& instance = *new memory;  // the summary at the end of the program needs it
   return instance;
 }
 

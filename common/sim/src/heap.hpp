@@ -76,7 +76,7 @@ const allocation* find_allocation(std::uintptr_t address);
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
 /// The last live host-made allocation that begins at or before the address, or null.
 const allocation* previous_allocation(std::uintptr_t address);
-/// Whether the memory was freed in an earlier call of the grader's: an index may hit it by chance.
+/// Whether the memory was freed in an earlier call by the grader: an index may hit it by chance.
 bool freed_in_earlier_call(std::uintptr_t address);
 /// The first live host-made allocation that begins after the address, or null.
 const allocation* next_allocation(std::uintptr_t address);

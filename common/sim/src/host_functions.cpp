@@ -33,7 +33,7 @@ struct range {
   bool overlaps(std::uintptr_t address, std::size_t bytes) const { return begin < address + bytes && address < end; }
 };
 
-/// The memory that functions use that may still run.
+/// The memory of functions that may still run.
 struct {
   std::mutex mutex;
   std::vector<range> ranges;

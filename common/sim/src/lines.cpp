@@ -57,7 +57,7 @@ source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
 
 source_line line_of(std::uintptr_t pc) {
   static std::mutex mutex;
-  static auto& known = *new std::unordered_map<std::uintptr_t, source_line>;  // the account at the end needs it
+  static auto& known = *new std::unordered_map<std::uintptr_t, source_line>;  // the summary at the end needs it
   const std::scoped_lock lock(mutex);
   if (const auto found = known.find(pc); found != known.end()) return found->second;
   static Dwfl* session = [] {

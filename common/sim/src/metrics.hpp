@@ -12,7 +12,7 @@ namespace sim {
 
 /// Counters of one launch. dram__* and gpu__time_duration are modelled, the others exact.
 std::map<std::string, double> metrics_of(const launched& what);
-/// Of several launches together: their sums, and ratios of these.
+/// The counters of several launches together: sums, and ratios of the sums.
 std::map<std::string, double> metrics_of(const std::vector<const launched*>& all);
 void add_ratios(std::map<std::string, double>& sums);
 /// Whether a launch may have it.

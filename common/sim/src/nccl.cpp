@@ -66,7 +66,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int 
   const fs::path folder = std::string(id.internal, strnlen(id.internal, sizeof id.internal));
   if (!fs::is_directory(folder))
     return refuse(ncclInvalidArgument, pc,
-                  "ncclCommInitRank: this is no id of ncclGetUniqueId, or its communicator is gone; one process makes "
+                  "ncclCommInitRank: not an id of ncclGetUniqueId, or its communicator is gone; one process makes "
                   "an id and sends it to the others");
   ncclComm* const made = enter(folder, ranks, rank);
   *comm = made;

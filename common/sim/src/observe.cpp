@@ -29,7 +29,7 @@ struct watching {
     current = this;
   }
   ~watching() { end(); }               // even if the call throws
-  watching(const watching&) = delete;  // others point here
+  watching(const watching&) = delete;  // other objects point here
   watching& operator=(const watching&) = delete;
   void end() {
     watched_streams = nullptr;

@@ -280,7 +280,7 @@ class observer {
   std::uint64_t stores_ = 0;                                          ///< to global memory
   std::uint64_t stores_waited_ = 0;   ///< those before the last load that a thread waited for
   std::uint64_t visits_ = 0;          ///< to basic blocks
-  bool first_load_ = true;            ///< none yet in this basic block
+  bool first_load_ = true;            ///< no load yet in this basic block
   std::uint64_t shared_changes_ = 0;  ///< stores to shared memory, and operations that order them
   std::uint64_t runs_noted_ = 0;
   std::array<shared_run, 32> runs_{};  ///< the latest

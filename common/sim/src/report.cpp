@@ -1,4 +1,4 @@
-// The account that a program prints at its end (./course run).
+// The summary that a program prints at its end (./course run).
 #include "report.hpp"
 
 #include <fmt/format.h>
@@ -262,7 +262,7 @@ int print_account(ending how) {
 }
 
 bool any_wanted() { return setting("SIM_REPORT") || setting("SIM_CSV") || setting("SIM_SEE"); }
-/// Writes the requested output: the account, the table, the warp view. Returns the number of errors in the account.
+/// Writes the requested output: the summary, the table, the warp view. Returns the number of errors in the summary.
 int report(ending how) {
   if (const char* file = setting("SIM_CSV")) write_csv(file);
   const int errors = setting("SIM_REPORT") ? print_account(how) : 0;

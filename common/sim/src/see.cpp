@@ -1,5 +1,5 @@
 // The warp view's page: its three files in common/sim/see, and the data that they draw, as JSON. The JSON holds the
-// account's data (launches, counters, counts by source line) and the steps that recording.cpp has kept; view.js reads
+// summary's data (launches, counters, counts by source line) and the steps that recording.cpp has kept; view.js reads
 // it and documents each part.
 #include "see.hpp"
 

@@ -1,4 +1,4 @@
-// A program with one fault of each kind; sim.account checks the account at its end.
+// A program with one fault of each kind; sim.account checks the summary at its end.
 #include <cstdio>
 __global__ void scale(float* x, int n) {
   __shared__ float tile[128];

@@ -400,7 +400,7 @@ TEST_F(Blas, ComplexVectors) {
   ASSERT_EQ(cublasDzasum(handle, 2, x, 1, &real), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(real, 14);
   ASSERT_EQ(cublasIzamin(handle, 2, x, 1, &place), CUBLAS_STATUS_SUCCESS);
-  EXPECT_EQ(place, 1);  // the first of equal ones: the sums of the parts count
+  EXPECT_EQ(place, 1);  // the first of equal |real| + |imaginary|
   ASSERT_EQ(cublasZaxpy(handle, 2, &alpha, x, 1, y, 1), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(number_of(y[0]), complex(8, 7));
   ASSERT_EQ(cublasZscal(handle, 1, &alpha, x, 1), CUBLAS_STATUS_SUCCESS);

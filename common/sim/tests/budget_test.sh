@@ -83,7 +83,7 @@ grep -qE '^uneven .*exact: global stores; extrapolated: global loads, instructio
 requests=$(sed -nE 's/^uneven +524288 +128 +([0-9]+) .*/\1/p' err)
 ((requests > 524288 * 4 * 30 && requests < 524288 * 4 * 37)) || fail "uneven: $requests requests"
 run repeated
-grep -qE '^copy +64 +[0-9]+ +[0-9]+ of [0-9]+  (as in the previous launch|extrapolated: .*)$' err || fail "repeated: says not what did not run"
+grep -qE '^copy +64 +[0-9]+ +[0-9]+ of [0-9]+  (as in the previous launch|extrapolated: .*)$' err || fail "repeated: does not say what did not run"
 run chained
 SIM_BUDGET=soon ./program small >out 2>err && fail "SIM_BUDGET=soon is accepted"
 grep -q 'SIM_BUDGET=soon is not a number of seconds' err || fail "SIM_BUDGET=soon: no clear error"

@@ -647,7 +647,7 @@ TEST_F(Checkers, AStoreAndTheAtomicsAfterItDo) {
   EXPECT_TRUE(observe([&] { counts_from_zero<before_the_first::flag><<<2, 128>>>(out.data); }).reports.empty());
 }
 
-// In the manner of the CUDA Programming Guide's atomicAdd of doubles.
+// In the style of the CUDA Programming Guide's atomicAdd of doubles.
 __noinline__ __device__ void add_by_compare(double* to, double value) {
   auto* bits = reinterpret_cast<unsigned long long*>(to);
   unsigned long long old = *bits, assumed;

@@ -1,5 +1,5 @@
 // Every device function that the simulated device offers, with CUDA's parameters and result types. nvcc compiles this
-// file too: what it says of a name is what CUDA says.
+// file too: it confirms what CUDA declares.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -204,7 +204,7 @@ def test_race():
 
 
 def test_counts():
-    """The same counts whether lanes advance line by line or not, but the debugger's are of one core."""
+    """Counts do not depend on whether lanes advance line by line, but the debugger runs on one core."""
     one = build(os.path.join(tests, "debugger/stencil.cu"))
     run = [subprocess.run([one], env={**os.environ, "SIM_REPORT": "1", **more}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=60).stdout for more in ({}, {"SIM_DEBUG": "1"})]

@@ -84,8 +84,7 @@ TEST_F(Hopper, PhasesOfAnMbarrier) {
   const on_device<unsigned> out(std::vector<unsigned>(4));
   const counts c = observe([&] { phases<<<1, 64>>>(out.data); });
   EXPECT_TRUE(c.reports.empty()) << testing::PrintToString(c.reports);
-  const std::vector<unsigned> most =
-      out.host();  // of what was to come at an arrival that is not the last of its thread
+  const std::vector<unsigned> most = out.host();  // by round: the largest pending count
   EXPECT_EQ(most[0], 64);
   EXPECT_EQ(most[1], 64);
   EXPECT_EQ(most[3], 32);
@@ -199,7 +198,7 @@ __global__ void move_box(const __grid_constant__ CUtensorMap from, const __grid_
   }
 }
 
-/// A tensor of bytes, or of words of 2 or 4, and what a box of it should be.
+/// A tensor of bytes, or of words of 2 or 4, and the expected contents of a box.
 template <unsigned Dimensions>
 void expect_box(unsigned element, const std::vector<cuuint64_t>& size, const std::vector<cuuint32_t>& box,
                 const std::vector<cuuint32_t>& step, CUtensorMapSwizzle swizzle, const box_case& c) {

@@ -804,7 +804,7 @@ TEST(Ptx, BarriersInSharedMemory) {
   EXPECT_EQ(counts.metrics.at("smsp__inst_executed_op_ldgsts.sum"), rounds);
 }
 
-// In the manner of moderngpu: a macro makes functions of its arguments.
+// In the style of moderngpu: a macro makes functions of its arguments.
 #define DEVICE __device__ inline
 #define SCAN_STEP(name, direction, type, r, op)                     \
   DEVICE int name(int x, int offset, int mask) {                    \

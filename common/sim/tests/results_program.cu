@@ -1,5 +1,5 @@
-// Prints hashes of what kernels compute, for arm64_test.sh: the bits are the same on every processor. Of the C
-// library's functions only those are here that glibc computes alike on all: not tanhf, erff, tanf, cbrt and others.
+// Prints hashes of what kernels compute, for arm64_test.sh: the bits are the same on every processor. It calls
+// only those functions of the C library that glibc computes alike on all: not tanhf, erff, tanf, cbrt and others.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -165,7 +165,7 @@ try:
     launches = found["launches"]
     assert [l["kernel"] for l in launches] == [t["Kernel Name"] for t in table]
 
-    # The lines' counts add up to the account's counters. Each warp is recorded, so the drawings do, too.
+    # The lines' counts add up to the summary's counters. Each warp is recorded, so the drawings do, too.
     requests, incomplete = 0, []
     for launch, counters in zip(launches, table):
         def counter(name):

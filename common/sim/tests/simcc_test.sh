@@ -106,8 +106,8 @@ cmake -G Ninja -S linked -B linked/made -DCMAKE_CUDA_COMPILER="$simcc" >cmake.lo
   cmake --build linked/made >>cmake.log 2>&1 || fail "cmake with g++: $(tail -n 20 cmake.log)"
 [[ $(linked/made/linked) == said ]] || fail "cmake with g++: $(linked/made/linked)"
 
-# The library keeps its copies of C++'s templates to itself. Of several the linker takes the first, which may have hooks; the device
-# would then call itself, without end.
+# The library keeps its copies of C++'s templates to itself. The linker takes the first of several, which may have hooks; the device
+# would then call itself endlessly.
 shared=$(nm -g --defined-only "$(sed -n 's/^library //p' "$(dirname "$simcc")/simcc.profile")" | grep -E ' [WVT] _Z(NK?)?(S[tabsiod]|N3fmt|N4toml|N5boost)' || true)
 [[ -z $shared ]] || fail "symbols of the library's that a program may take: $shared"
 

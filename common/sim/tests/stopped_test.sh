@@ -44,7 +44,7 @@ stop() {
 for signal in INT TERM; do
   for where in kernel host; do
     stop $signal $where
-    grep -qE '^quick +1 +1 ' err || fail "SIG$signal in the $where: no account: $(cat err)"
+    grep -qE '^quick +1 +1 ' err || fail "SIG$signal in the $where: no summary: $(cat err)"
     grep -q "stopped by SIG$signal" err || fail "SIG$signal in the $where: nothing says why: $(cat err)"
     ! grep -q "never freed" err || fail "SIG$signal in the $where: a stopped program had no time to free its memory"
   done
@@ -85,7 +85,7 @@ END_OF_PROGRAM
 "$1" frees.cu -o frees
 SIM_REPORT=1 ./frees 2>err || true
 grep -q "out of bounds, 0 bytes past the end of allocation 1 of 4 bytes" err || fail "freed before the end: $(cat err)"
-# A program that checks its launch, and exits: the line and the limit are told, and nobody wants to know of its memory.
+# A program that checks its launch, and exits: it names the line and the limit, and says nothing about memory.
 cat >exits.cu <<'END_OF_PROGRAM'
 #include <cstdio>
 #include <cstdlib>
@@ -135,5 +135,5 @@ END_OF_PROGRAM
 "$1" order.cu -o order
 SIM_REPORT=1 ./order 2>err || true
 [[ $(grep -o '^error: .*order.cu:[0-9]*' err | grep -o '[0-9]*$' | xargs) == "3 7"* ]] || fail "in another order: $(cat err)"
-stop KILL host  # no account, but the output
-echo "a stopped program keeps its output and gives its account"
+stop KILL host  # no summary, but the output
+echo "a stopped program keeps its output and gives its summary"

@@ -19,7 +19,7 @@ import tempfile
 WANTED = r"""sm__ops_path_tensor_\w+|sm__inst_executed_pipe_tensor\w*|smsp__(sass_)?inst_executed_op_(shared_(ld|st)|ldsm|stsm)\w*|
 smsp__sass_data_bytes_mem_shared_op_(ld|st|ldsm|stsm)|smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_\w+|
 l1tex__data_bank_conflicts_pipe_lsu_mem_shared\w*|smsp__inst_executed""".replace("\n", "")
-# Of bulk copies, products of warpgroups and the memory of other blocks: whatever names the GPU has for them.
+# All of the GPU's counters for bulk copies, products of warpgroups and the memory of other blocks.
 WANTED_OF_HOPPER = r"""|\w*(tma|utma|ublk|gmma|dshared|dsmem|cluster|bulk)\w*|lts__t_(sectors|requests|bytes)(_srcunit_tex)?(_op_\w+)?|
 l1tex__m_(xbar2l1tex_read|l1tex2xbar_write)_(sectors|bytes)\w*|smsp__inst_executed_op_shared_atom\w*""".replace("\n", "")
 WANTED_OF_LINKS = r"nvl[rt]x__bytes(_data_user)?"

@@ -102,7 +102,7 @@ TEST_F(Waits, Infinite) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
 }
 
-// Its state is the number of its polls alone, which compilers keep in a floating-point register where calls keep those.
+// The number of polls is its only state. Compilers keep it in a floating-point register if calls preserve those.
 __global__ void poll_for_long(const volatile int* flag, float* polls) {
   float count = 0;
   while (*flag == 0 && count < 100000.0f) count += 1;

@@ -18,7 +18,7 @@ bool is_one_of(string_view word, std::initializer_list<string_view> words) {
   return false;
 }
 
-/// `x3` and `w3` are register 3; -1 for words that are no general register.
+/// `x3` and `w3` are register 3; -1 for words that are not general registers.
 int general_register(string_view word) {
   if (word.size() < 2 || word.size() > 3 || (word[0] != 'x' && word[0] != 'w')) return -1;
   int number = 0;

@@ -144,7 +144,7 @@ struct block : computation {
   bool rolled = false;                 // of a loop that the program keeps rolled
   std::set<string> labels;             // at its start
   string branch;                       // target of the conditional jump that ends it
-  bool calls = false, leaves = false;  // calls a function that is no hook; ends in an unconditional jump
+  bool calls = false, leaves = false;  // calls a function that is not a hook; ends in an unconditional jump
   string skip;                         // target of a jump that may skip the report of an out-of-range index
   bool skips_report = false;
   unsigned before_skip = 0;                      // instructions
@@ -424,7 +424,7 @@ class editor {
 
   /// Calls the debugger's function before each line of a traced function, except before its opening line: there, the
   /// arguments have not been stored yet. If the thread may stop, it executes the nop, which has the line's address; the
-  /// call itself belongs to the previous line, or is no statement of this one.
+  /// call itself belongs to the previous line, or is not a statement of this one.
   void call_at_lines() {
     string last;
     bool opened = false, called = false;

@@ -1,4 +1,4 @@
-// The same product by the library, which counts along columns. blas.hpp says what each function computes; one call
+// The same product with the library, which is column-major. blas.hpp says what each function computes, with one call
 // each.
 #include "blas.hpp"
 

@@ -379,7 +379,7 @@ std::vector<double> listing() { return {8, 4, 100.0 * 16 / 29, 4, 32 + 32 / 4, 0
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   // 1, primes, one below and one above the tiles' widths, vectors, depths that no tile divides; all sides but one
-  // divided, and at most one step along k; 4 above 8 of the widest tiles, where a grid counted with a tile one wider
+  // divided, and at most one step along k; 4 above 8 of the widest tiles, where a grid for a tile one wider
   // lacks a block; and one deeper than twice the counted one, with no side that a tile divides.
   const shape shapes[] = {{1, 1, 1},      {1, 37, 5},     {37, 1, 3},     {5, 7, 1},       {31, 33, 32},
                           {33, 31, 9},    {64, 64, 64},   {65, 63, 17},   {129, 127, 31},  {128, 128, 8},

@@ -17,7 +17,7 @@
 
 namespace lab08 {
 
-/// Throws if a call of CUPTI's has failed.
+/// Throws if a CUPTI call has failed.
 inline void check_cupti(CUptiResult status) {
   if (status == CUPTI_SUCCESS) return;
   const char* text = nullptr;
@@ -44,7 +44,7 @@ class range_counters {
     }
   }
   ~range_counters() { close(); }
-  range_counters(const range_counters&) = delete;  // owns objects of CUPTI's
+  range_counters(const range_counters&) = delete;  // owns CUPTI objects
   range_counters& operator=(const range_counters&) = delete;
 
   template <class Parameters>

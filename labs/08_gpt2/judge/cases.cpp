@@ -393,8 +393,8 @@ bool starts_earlier(const true_kernel& a, const true_kernel& b) {
   return std::pair(a.begin, a.stream) < std::pair(b.begin, b.stream);
 }
 
-/// The kernels of a pass, each with its block: of the ranges that contain its call, on the call's thread, the one that
-/// began last.
+/// The kernels of a pass, each with its block: the range that began last among those that contain its call, on the
+/// call's thread.
 std::vector<true_kernel> true_kernels(std::span<const int64_t> numbers, int64_t from) {
   const auto* const first = reinterpret_cast<const drawn_record*>(numbers.data());
   const std::span records(first, numbers.size() * sizeof(int64_t) / sizeof(drawn_record));
@@ -816,7 +816,7 @@ test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, in
         const float highest = at_row(far) += static_cast<float>(draw(3000, 6000));
         if (seen > 1) at_row((far + apart) % seen) = highest - static_cast<float>(draw(4, 40)) / 8;
       } else if (kind == 2) {
-        // All are far below any plausible start value of a maximum; and equal, so that scaling them first is exact.
+        // All are far below any plausible initial value of a maximum; and equal, so that scaling them first is exact.
         const float far = std::ldexp(static_cast<float>(draw(5, 7)), static_cast<int>(draw(16, 24)));
         for (int64_t i = 0; i < tokens; ++i) at_row(i) = -far;
       }

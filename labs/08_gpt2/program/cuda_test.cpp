@@ -134,7 +134,7 @@ TEST(Generate, WritesWhatTransformersWrites) {
   }
 }
 
-// ---- the kernels that take the place of several, where they are there
+// ---- fused kernels, in the programs that have them
 
 template <class T>
 lab::device_buffer<T> on_device(const std::vector<float>& values) {
@@ -178,7 +178,7 @@ std::vector<double> attention_of(const std::vector<float>& qkv, int batch, int t
   return out;
 }
 
-/// Tiles of 64 keys and of 64 or 128 queries: begun, full, and one beyond; from 257 on another division in bf16.
+/// Tiles of 64 keys and of 64 or 128 queries: partial, full, and one token more; from 257 on bf16 tiles differently.
 template <class T>
 void expect_attention(void (*attention)(T*, const T*, int, int, int, cudaStream_t), double allowed,
                       std::initializer_list<int> lengths) {

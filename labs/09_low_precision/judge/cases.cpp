@@ -731,7 +731,7 @@ std::vector<test_case> cases() {
       all.push_back(dequantize(kind, groups));
     }
     if (kind.is_mx()) continue;
-    // Row counts that no unrolling divides; columns of one group to many.
+    // Row counts that no unrolling divides; columns from one group to many.
     for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 64},
                                         {2, 128},
                                         {3, 192},

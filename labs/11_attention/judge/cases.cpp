@@ -161,7 +161,7 @@ floats widened(const buffer& b) {
 
 /// The form of queries, keys and values. Scores are about `spread` away from zero; if it is large, a softmax that does
 /// not subtract the maximum overflows, and one key has nearly all of the weight. If `below`, all scores lie between
-/// -1000, the contract's end, and -400: their exponentials are zero in float. `middle` is the mean of the values; far
+/// -1000, the contract's limit, and -400: their exponentials are zero in float. `middle` is the mean of the values; far
 /// from zero, rounded partial sums show.
 struct likes {
   float spread = 1;

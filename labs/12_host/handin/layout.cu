@@ -1,5 +1,5 @@
 // The same results in another order of accesses: attention, and totals that several cores write. Both are right, and
-// meet the slowest memory that there is.
+// wait for the slowest memory.
 #include <algorithm>
 #include <cmath>
 #include <vector>

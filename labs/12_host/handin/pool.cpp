@@ -1,4 +1,4 @@
-// A pool that is none: it starts threads for each call, and waits for their end. Right, but what does a thread cost?
+// Not yet a pool: it starts threads for each call, and waits until they end. Right, but what does a thread cost?
 #include <thread>
 #include <vector>
 

@@ -13,13 +13,13 @@ namespace lab13 {
 
 inline std::vector<void*> allocated;
 
-/// Numbers drawn from a name: the same name draws the same numbers on every machine. Frees at its end what `allocate`
-/// allocated.
+/// Numbers drawn from a name: the same name draws the same numbers on every machine. Its destructor
+/// frees what `allocate` allocated.
 class drawn {
  public:
   drawn(int argc, char** argv) {
     if (argc != 2 || *argv[1] == '\0') {
-      std::fprintf(stderr, "whose program? Give the student of findings.toml: %s NAME\n", argv[0]);
+      std::fprintf(stderr, "which student? Give the name in findings.toml: %s NAME\n", argv[0]);
       std::exit(2);
     }
     for (const char c : std::string_view(argv[1])) state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

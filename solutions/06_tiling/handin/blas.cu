@@ -1,4 +1,4 @@
-// The same product by the library, which counts along columns: what it sees in the memory of a row-major C = A B is the
+// The same product with the library, which is column-major: what it sees in the memory of a row-major C = A B is the
 // transposed C, and that is the transposed B times the transposed A. So B comes first, with n and m exchanged; what is
 // stored transposed here is what it must transpose; and a leading dimension is the distance between two rows.
 #include "blas.hpp"

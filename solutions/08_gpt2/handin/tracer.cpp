@@ -27,7 +27,7 @@ struct host_event {
   std::string range;
 };
 
-std::mutex mutex;  // on a GPU buffers come back in a thread of CUPTI's
+std::mutex mutex;  // on a GPU buffers come back in one of CUPTI's threads
 std::vector<host_event> events;
 std::vector<std::pair<std::uint32_t, traced_kernel>> kernels;  // by correlation ID
 

@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(fp32_queries* size / own)
         score[j] = key < tokens && !(causal && key > query) ? product : -INFINITY;
         highest = fmaxf(highest, score[j]);
       }
-      if (highest == -INFINITY) continue;  // a query behind the last may see no key
+      if (highest == -INFINITY) continue;  // a query after the last may see no key
       const float kept = power_of_2(most - highest);
       most = highest;
       //! [online]
@@ -157,7 +157,7 @@ __device__ void copy_16(uint4* to, const bf16* from, bool inside) {
       : "memory");
 }
 
-/// Rows `first` and so on, asynchronously; rows behind the last become zeros.
+/// Rows `first` and so on, asynchronously; rows after the last become zeros.
 template <class s, int rows>
 __device__ void fetch(uint4* tile, const bf16* from, int first, int tokens) {
   constexpr int step = s::threads / s::chunks;

@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(threads)
     wait_for_products<0>(out);
     release_v();
 
-    // The result goes to where the group's queries were, swizzled as they, and whole rows from there.
+    // The result goes where the group's queries were, with the same swizzle; whole rows leave from there.
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       total[r] += __shfl_xor_sync(~0u, total[r], 1);

@@ -1,4 +1,4 @@
-// Lab 00's problems: sizes, seeded inputs, what must come out, and how much work that is.
+// Lab 00's problems: sizes, seeded inputs, expected results, and how much work they take.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 

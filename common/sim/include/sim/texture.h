@@ -135,7 +135,7 @@ void* surface_element(cudaSurfaceObject_t surface, int x, int y, int z, std::siz
 
 template <class T>
 SIM_QUIET T from_texel(const texel& found) {
-  static_assert(std::is_arithmetic_v<T> || is_vector<T>, "a texel is a number or a vector of CUDA's");
+  static_assert(std::is_arithmetic_v<T> || is_vector<T>, "a texel is a number or a CUDA vector");
   using component = typename components_of<T>::type;
   T result{};
   component each[components_of<T>::count];

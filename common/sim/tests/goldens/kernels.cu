@@ -83,7 +83,7 @@ cudaError_t run_coalescing() {
   return goldens::finished();
 }
 
-/// Every launch in order; the timed ones apart. Returns the first error.
+/// Every launch in order; the timed ones separately. Returns the first error.
 cudaError_t run_golden_kernels(bool timed) {
   using list = cudaError_t (*)();
   static constexpr list small[] = {run_coalescing, run_access, run_shared,     run_atomics,

@@ -75,7 +75,7 @@ def head(clone):
 
 def execute(command, folder, limit, environment=None):
     """(exit code or None at the limit, stdout, stderr, seconds). At the limit the program gets SIGINT, so that it prints
-    its account, and SIGKILL 20 s later."""
+    its summary, and SIGKILL 20 s later."""
     begin = time.monotonic()
     with subprocess.Popen(["nice"] + command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, start_new_session=True, env={**os.environ, **(environment or {})},
