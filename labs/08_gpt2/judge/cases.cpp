@@ -998,8 +998,9 @@ std::vector<test_case> cases() {
     for (const auto& [kernels, streams, threads] : {std::array{12, 1, 1}, {150, 3, 1}, {1200, 4, 2}})
       all.push_back(trace(sums, kernels, streams, threads));
   for (const auto& [blocks, metrics] : {std::array{1, 1}, {5, 2}, {9, 8}}) all.push_back(counted(blocks, metrics));
+  // One thread launches the long pass: its device waits for the host for more than 32 bits of nanoseconds.
   for (const question what : all_questions)
-    for (const auto& [kernels, streams, threads] : {std::array{1, 1, 1}, {40, 1, 1}, {150, 3, 1}, {1200, 4, 2}})
+    for (const auto& [kernels, streams, threads] : {std::array{1, 1, 1}, {40, 1, 1}, {150, 3, 2}, {1200, 4, 1}})
       all.push_back(asked(what, kernels, streams, threads));
   add_analysis(all);
   all.push_back(study());
