@@ -84,6 +84,8 @@ ctest --preset labs -L lab42                            lab99.expected
 cmake --build build && ctest --test-dir build -R lab42  lab99.expected
 cmake --build build --target lab02.student.sim.experiment && build/bin/lab02.student.sim.experiment --benchmark_filter=.   there
 cmake --build build --target sim_libraries              sim.libraries_test
+cmake --build b && ctest --test-dir b                    sim.install
+cmake --install b --prefix DIR && DIR/bin/simcc FILE.cu -o PROGRAM   sim.install
 ctest --test-dir build -L docs                          docs.links
 ctest --test-dir build -L release                       bundle
 ctest --test-dir build -L profiler --output-on-failure  profile
