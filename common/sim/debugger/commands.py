@@ -136,8 +136,9 @@ gdb.unwinder.register_unwinder(None, fibers, replace=True)
 
 
 def is_programs_file(path):
-    """The device's files may be in another checkout: a compiler cache keeps the paths of the first that compiled them."""
-    return not path.startswith("/usr/") and not re.search("/common/sim/(include|src)/", path)
+    """The device's files may be in another checkout, as a compiler cache keeps the paths of the first that compiled them, or
+    installed in PREFIX/lib/sim."""
+    return not path.startswith("/usr/") and not re.search("/(common|lib)/sim/(include|src)/", path)
 
 
 def is_programs(frame):
@@ -838,6 +839,6 @@ Shared()
 for line in ("set pagination off", "set confirm off", "set print thread-events off", "set breakpoint pending off",
              "set print frame-arguments scalars", "set environment SIM_DEBUG 1",
              *("skip -gfi %s%s" % (folder, depth) for depth in ("*", "*/*", "*/*/*", "*/*/*/*")
-               for folder in ("common/sim/include/", "common/sim/src/", "/usr/include/"))):
+               for folder in ("common/sim/include/", "common/sim/src/", "lib/sim/include/", "/usr/include/"))):
     gdb.execute(line, to_string=True)
 own_breakpoints()
