@@ -15,8 +15,11 @@
 namespace sim {
 namespace {
 
+/// In the source tree or installed; a program may have a folder sim/include, too.
 bool in_our_headers(const std::string& file) {
-  return file.find("/sim/include/") != std::string::npos || file.find("/sim/interface/") != std::string::npos;
+  for (const char* folder : {"common/sim/include/", "common/sim/interface/", "lib/sim/include/", "lib/sim/interface/"})
+    if (file.find(folder) != std::string::npos) return true;
+  return false;
 }
 
 /// `line` itself or, for a line of a device or system header, the line of the program that called the header's
@@ -82,7 +85,7 @@ const void* call_of_program() {
   const auto look = [](_Unwind_Context* at, void* to) {
     const source_line line = line_of(_Unwind_GetIP(at));
     // A compiler cache may name some of our files relative to the build folder, others relative to the root.
-    const bool ours = std::string_view(line.file).substr(0, line.file.rfind('/') + 1).ends_with("/sim/src/");
+    const bool ours = std::string_view(line.file).substr(0, line.file.rfind('/') + 1).ends_with("common/sim/src/");
     if (line.line == 0 || ours || in_our_headers(line.file)) return _URC_NO_REASON;
     *static_cast<const void**>(to) = reinterpret_cast<const void*>(_Unwind_GetIP(at));
     return _URC_END_OF_STACK;

@@ -3,10 +3,11 @@
 #include "model.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <cstdio>
 
 #include "basic_blocks.hpp"
 #include "embedded.hpp"
@@ -58,8 +59,9 @@ device_description read_description() {
     d.shared_reserved_per_block_bytes = static_cast<std::size_t>(file.number("shared_reserved_per_block_bytes"));
     return d;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "simulated device: {}\nSet SIM_DEVICE to the name of a device (h200).\n", e.what());
-    std::exit(2);
+    fmt::print(stderr, "simulated device: {}\nSet SIM_DEVICE to one of {}.\n", e.what(), embedded_devices);
+    std::fflush(nullptr);
+    _exit(2);  // exit would wait for the workers, one of which may be here
   }
 }
 

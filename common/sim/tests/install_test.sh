@@ -23,4 +23,5 @@ for tree in "$source" "$build"; do
   done
 done
 
-"$cmake" -S "$source" -B configured "$@" >log 2>&1 || { cat log; exit 1; }
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")  # make may be missing
+"$cmake" -G "$generator" -S "$source" -B configured "$@" >log 2>&1 || { cat log; exit 1; }
