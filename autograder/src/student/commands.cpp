@@ -53,7 +53,7 @@ int show_difference(const lab_folder& lab, const submission& who, const std::vec
   return all_well;
 }
 
-/// Of a lab or of one of its items, so that ./course lab and ctest give the same points.
+/// Of a lab or of one of its items, so that ./course lab, watch and ctest give the same points.
 local_options complete_grading(const settings& s, const lab_folder& lab, const submission& who) {
   local_options options = s.local();
   options.locked = locked_for(s.progress_file(), lab, who);
@@ -184,8 +184,9 @@ int watch_lab(const settings& s, const std::string& number) {
   fmt::print("watching the hand-in files in {}; save one to grade again\n",
              fs::relative(lab.handin(), s.source).string());
   std::fflush(stdout);
-  watch_settings w{s.source, s.progress_file(), s.attempts_file(), s.store(), s.local(), {}};
-  w.first = known_result(s.store().load(), lab, student_of(lab), fingerprint_of(lab, student_of(lab), make));
+  const submission student = student_of(lab);
+  watch_settings w{s.source, s.progress_file(), s.attempts_file(), s.store(), complete_grading(s, lab, student), {}};
+  w.first = known_result(s.store().load(), lab, student, fingerprint_of(lab, student, make));
   return watch(lab, make, std::move(w)) ? all_well : not_full_marks;
 }
 

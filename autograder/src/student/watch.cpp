@@ -133,8 +133,7 @@ class watcher {
   void grade_now(const std::string& changed) {
     const auto start = std::chrono::steady_clock::now();
     local_options options = s_.options;
-    options.second_seed = true;
-    options.locked = lock_predictions(s_.progress_file, lab_.name, rules_, student_of(lab_).file("predictions.toml"));
+    options.locked = locked_for(s_.progress_file, lab_, student_of(lab_));
     submission then;
     if (last_ && last_->outcome == outcome::graded) {
       then = remembered();
