@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# new-lab puts the lab's own names everywhere, touches nothing but the lab's folders and one line, and refuses harmful
-# arguments. usage: new-lab_test.sh NEW-LAB
+# new-lab puts the lab's own names everywhere, touches nothing but the lab's folders, and refuses harmful arguments.
+# usage: new-lab_test.sh NEW-LAB
 set -euo pipefail
 new_lab=$1
 place=$(mktemp -d)
@@ -19,8 +19,7 @@ touch "$checkout/solutions/README.md"
 git -C "$checkout" init -q && git -C "$checkout" add . && git -C "$checkout" -c user.name=test -c user.email=test@localhost commit -qm start
 "$checkout/course" new-lab 42 low_precision >/dev/null
 changed=$(git -C "$checkout" status --porcelain)
-[[ $changed == ' M labs/CMakeLists.txt'$'\n''?? labs/42_low_precision/'$'\n''?? solutions/42_low_precision/' ]] || { echo "$changed"; exit 1; }
-[[ $(git -C "$checkout" diff --unified=0 | grep -c '^[-+][^-+]') == 1 ]]
+[[ $changed == '?? labs/42_low_precision/'$'\n''?? solutions/42_low_precision/' ]] || { echo "$changed"; exit 1; }
 refuses() {
   local said
   if said=$("$new_lab" "$@" 2>&1); then echo "accepted: $*"; exit 1; fi

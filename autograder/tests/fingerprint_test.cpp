@@ -42,7 +42,7 @@ TEST_F(Fingerprint, ChangesWithWhatDecidesAGrading) {
        {"CMakeLists.txt", "common/sim/include/cuda_runtime.h", "common/sim/src/hooks.cpp",
         "autograder/src/judge/assess.cpp", "autograder/src/course/rubric.cpp", "labs/03_coalescing/judge/rubric.toml",
         "labs/03_coalescing/judge/cases.cpp", "labs/03_coalescing/given/patterns.cu",
-        "labs/03_coalescing/coalescing.hpp", "common/sim/src/new.cpp"}) {
+        "labs/03_coalescing/coalescing.hpp", "labs/03_coalescing/CMakeLists.txt", "common/sim/src/new.cpp"}) {
     write(file, "changed");
     EXPECT_NE(now(), last) << file;
     last = now();
@@ -57,7 +57,8 @@ TEST_F(Fingerprint, DoesNotChangeWithTextsTestsAndOtherLabs) {
        {"common/sim/README.md", "common/sim/tests/order_test.cu", "common/docs/INSTRUCTOR.md",
         "autograder/src/report/terminal.cpp", "autograder/src/student/new.cpp", "common/sim/see/view.js",
         "autograder/tests/assess_test.cpp", "labs/03_coalescing/README.md", "labs/03_coalescing/handin/transpose.cu",
-        "labs/04_fusion/judge/cases.cpp", "solutions/03_coalescing/WORKLOG.md"}) {
+        "labs/04_fusion/judge/cases.cpp", "labs/42_new/CMakeLists.txt", "common/course/main.cpp",
+        "solutions/03_coalescing/WORKLOG.md"}) {
     write(file, "changed");
     EXPECT_EQ(now(), before) << file;
   }

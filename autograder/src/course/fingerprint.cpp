@@ -19,7 +19,7 @@ bool decides_nothing(const fs::path& folder) {
   static const std::set<std::string> under_sim = {"debugger", "see"};
   const std::string name = folder.filename().string(), parent = folder.parent_path().filename().string();
   return anywhere.contains(name) || (parent == "src" && under_src.contains(name)) ||
-         (parent == "sim" && under_sim.contains(name));
+         (parent == "sim" && under_sim.contains(name)) || (parent == "common" && name == "course");
 }
 
 /// The files of a folder that can affect a grading, in order.
