@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -39,6 +40,7 @@ struct open_range {
 
 struct CUpti_Profiler_Host_Object {
   sim::names metrics;
+  bool broken = false;  // after its first error
 };
 
 struct CUpti_RangeProfiler_Object {
@@ -50,7 +52,7 @@ struct CUpti_RangeProfiler_Object {
   std::size_t pass = 0, passes = 0;
   bool running = false;
   std::vector<sim::open_range> open = {};
-  std::size_t first_launch = 0, dropped = 0;
+  std::size_t first_launch = 0;
   std::vector<sim::counted_range> ranges = {};
 };
 
@@ -158,10 +160,7 @@ std::size_t level_of(const CUpti_RangeProfiler_Object& o) { return o.first_level
 void count(CUpti_RangeProfiler_Object& of, const open_range& what, std::size_t end) {
   auto found = std::find_if(of.ranges.begin(), of.ranges.end(), [&](const auto& r) { return r.name == what.name; });
   if (found == of.ranges.end()) {
-    if (of.ranges.size() == of.most_ranges) {
-      of.dropped += of.pass == 0;
-      return;
-    }
+    if (of.ranges.size() == of.most_ranges) return;
     found = of.ranges.insert(found, counted_range{what.name});
   }
   std::vector<std::size_t>& launches = found->launches[of.pass];
@@ -170,14 +169,14 @@ void count(CUpti_RangeProfiler_Object& of, const open_range& what, std::size_t e
   for (const auto& [metric, value] : what.added) found->added[of.pass][metric] += value;
 }
 
-/// 0 for metrics whose pass has not run.
+/// NaN for metrics whose pass has not run.
 counter_data counted(const CUpti_RangeProfiler_Object& by) {
   counter_data data{by.metrics, {}};
   const std::vector<std::size_t> pass_of = passes_of(by.metrics);
   for (const counted_range& r : by.ranges) {
     counter_data::range& to = data.ranges.emplace_back();
     to.name = r.name;
-    to.values.resize(by.metrics.size());
+    to.values.assign(by.metrics.size(), std::numeric_limits<double>::quiet_NaN());
     for (const auto& [pass, launches] : r.launches) {
       std::vector<const launched*> all;
       for (const std::size_t i : launches) all.push_back(&launch_log()[i]);
@@ -254,12 +253,15 @@ CUptiResult cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Param
   delete p->pHostObject;
   return CUPTI_SUCCESS;
 }
-// The library's answer to an unknown name, though NVIDIA's header promises CUPTI_ERROR_INVALID_METRIC_NAME.
+// The library's answers, though NVIDIA's header promises CUPTI_ERROR_INVALID_METRIC_NAME for an unknown name: after one
+// error, the object takes no more metrics.
 CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params* p) {
   SIM_EXPECT(CUpti_Profiler_Host_ConfigAddMetrics_Params);
   if (!p->pHostObject || !p->ppMetricNames || p->numMetrics == 0) return CUPTI_ERROR_INVALID_PARAMETER;
   const names added(p->ppMetricNames, p->ppMetricNames + p->numMetrics);
-  if (!std::all_of(added.begin(), added.end(), is_metric)) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (p->pHostObject->broken) return CUPTI_ERROR_UNKNOWN;
+  p->pHostObject->broken = !std::all_of(added.begin(), added.end(), is_metric);
+  if (p->pHostObject->broken) return CUPTI_ERROR_INVALID_PARAMETER;
   names& all = p->pHostObject->metrics;
   for (const std::string& m : added)
     if (std::find(all.begin(), all.end(), m) == all.end()) all.push_back(m);
@@ -302,7 +304,7 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToG
 CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* p) {
   SIM_EXPECT(CUpti_RangeProfiler_Enable_Params);
   const std::scoped_lock lock(runtime_state_mutex());
-  const int device = p->ctx ? driver::device_of(p->ctx) : current_device();
+  const int device = p->ctx ? driver::device_of(p->ctx) : -1;  // without a context, the library crashes
   if (!is_device(device)) return CUPTI_ERROR_INVALID_PARAMETER;
   if (of_device[device]) return CUPTI_ERROR_INVALID_OPERATION;
   p->pRangeProfilerObject = of_device[device] = new CUpti_RangeProfiler_Object{device};
@@ -406,8 +408,8 @@ CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* 
   if (o.running || o.metrics.empty()) return CUPTI_ERROR_INVALID_OPERATION;
   const std::scoped_lock lock(runtime_state_mutex());
   counter_data data = counted(o);
-  p->numOfRangeDropped = o.dropped;
-  for (; bytes_of(data) > o.image.size() && !data.ranges.empty(); data.ranges.pop_back()) ++p->numOfRangeDropped;
+  p->numOfRangeDropped = 0;  // as the library answers, whatever had no room
+  while (bytes_of(data) > o.image.size() && !data.ranges.empty()) data.ranges.pop_back();
   if (bytes_of(data) > o.image.size()) return CUPTI_ERROR_INVALID_PARAMETER;
   write(data, o.image);
   return CUPTI_SUCCESS;
