@@ -159,10 +159,9 @@ void assess_correctness(const item& what, grading_session& session, item_result&
     for (const lab::test_case* c : what.cases) {
       if (!runs_on(*c, session, *s)) continue;
       ++run;
-      // If an item asks about a call's counters, the call is counted the first time.
+      // If an item asks about a call's counters or figures, one call is enough. System calls are counted in another.
       const std::set<std::string> metrics = session.rules->metrics_of(*c);
-      const bool counts =
-          !metrics.empty() && s->backend() == backend::sim && c->where == lab::part::device && c->memory == 0;
+      const bool counts = !metrics.empty() && s->backend() == backend::sim && !c->counts_calls && c->memory == 0;
       trial t = counts ? s->count(*c, metrics) : s->run(*c);
       if (t.verdict == verdict::build_error) {
         out = not_built(what, t.message);

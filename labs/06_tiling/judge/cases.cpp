@@ -420,9 +420,9 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   const shape some{size(2, 200), size(2, 200), size(2, 80)}, wide{size(2, 99), size(2, 99), size(2, 50)};
   // Larger than any case above.
   const shape tall{size(1029, 1400), size(1, 9), size(1, 9)}, broad{tall.n, tall.m, tall.k},
-      deep{tall.n, tall.k, size(607, 1200)};
+      deep{tall.n, tall.k, size(607, 700)};
   // Whole tiles, where counters are read.
-  const shape whole{128 * size(1, 2), 256, 64 * size(5, 7)};
+  const shape whole{128 * size(1, 2), 128, 64 * size(3, 5)};
   for (const std::string entry : entries) {
     for (const shape& s : {some, tall, broad, deep}) all.push_back(multiply(entry, s));
     all.push_back(multiply(entry, wide, entry == "gemm" ? -60 : 60));
