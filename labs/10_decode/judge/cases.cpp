@@ -708,11 +708,12 @@ std::vector<test_case> cases() {
   all.push_back(tokens("wide", {1, 1032, 1, 1, 64, 8, 9, 4}, 1));
   all.push_back(
       tokens("wide_mlp", {1, 8, 1, 1, 64, 12'600, 9, 4}, 1));  // more rows than warps run at a time, x beyond 48 KiB
+  all.push_back(tokens("deep", {17, 16, 2, 1, 64, 8, 20, 4}, 2));  // one layer more than Llama 3.2 1B
   all.push_back(tokens("tiny", tiny, 0, 4));
   all.push_back(tokens("tiny", tiny, 2, 1));
   all.push_back(tokens("small", small, 5, 2));
   all.push_back(tokens("one_layer", one_layer, 0, 8));
-  all.push_back(tokens("one_layer", one_layer, 16, 8));  // fills the cache
+  all.push_back(tokens("one_layer", one_layer, 7, 17));  // fills the cache
   all.push_back(tokens("many_tokens", {1, 8, 1, 1, 64, 8, 1100, 4}, 2, 1, logit_kind::equal));
   all.push_back(tokens("small", small, 7, 3, logit_kind::below_zero));
 
@@ -770,7 +771,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(rotate_append(2 * many, many, 64, draw(2, 8), 1));
   all.push_back(attend(8 * groups, groups, 64, 300, draw(2, 299)));
   all.push_back(attend(1, 1, 64, 50'000, draw(33'001, 49'999)));
-  all.push_back(tokens("drawn_deep", {draw(17, 20), 16, 2, 1, 64, 8, 20, 4}, 2));  // more than Llama 3.2 1B
+  all.push_back(tokens("drawn_deep", {draw(18, 20), 16, 2, 1, 64, 8, 20, 4}, 2));
   all.push_back(tokens("drawn_vocabulary", {1, 8, 1, 1, 64, 8, draw(8301, 9000), 4}, 2, 1, logit_kind::equal));
   return all;
 }

@@ -366,6 +366,10 @@ std::vector<test_case> cases() {
       all.push_back(on_host(s, l));
     }
   all.push_back(attention("attention_bf16", in_bf16, {1, 700, 64, false}, far_values));
+  // Enough tokens that a window of the last few hundred keys fails; for FP32, enough that the scores of 64 queries do
+  // not fit in shared memory.
+  all.push_back(attention("attention_fp32", in_fp32, {1, 900, 64, true}));
+  all.push_back(attention("attention_bf16", in_bf16, {1, 530, 64, true}));
   // Many heads, for which a kernel may choose other tiles.
   all.push_back(attention("attention_bf16", in_bf16, {65, 66, 64, true}));
   all.push_back(attention("attention_fp32", in_fp32, {33, 20, 64, false}));
@@ -389,6 +393,8 @@ std::vector<test_case> cases() {
                                             {70, 130, 64},
                                             {2, 4096, 128}})
     all.push_back(decode(heads, tokens, size));
+  // More keys than 64 parts of 2048, with weights so unequal that omitted keys show.
+  all.push_back(decode(1, 140'000, 64, {2}));
   all.push_back(decode(2, 700, 128, {96}));
   all.push_back(decode(3, 513, 64, {24}));
   all.push_back(decode(2, 700, 64, below_zero));
@@ -422,14 +428,11 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   // Larger than any case above: rows, tokens, heads.
   all.push_back(merge(draw(1101, 2000), draw(1, 9)));
   const bool causal = draw(0, 1) == 1;
-  // Enough tokens that a window of the last few hundred keys fails; for FP32, enough that the scores of 64 queries do
-  // not fit in shared memory.
   all.push_back(attention("attention_fp32", in_fp32, {1, draw(1025, 1090), 64, causal}));
   all.push_back(attention("attention_bf16", in_bf16, {1, draw(701, 1000), 64, causal}));
   all.push_back(attention("attention_fp32", in_fp32, {draw(34, 90), draw(2, 20), 64, causal}));
   all.push_back(attention("attention_bf16", in_bf16, {draw(66, 120), draw(2, 70), 64, causal}));
   all.push_back(on_host({1, draw(4501, 5000), 64, causal}));
-  // More keys than 64 parts of 2048, with weights so unequal that omitted keys show.
   all.push_back(decode(1, draw(140'001, 150'000), 64, {2}));
   all.push_back(decode(draw(71, 200), draw(2, 100), 64));
   return all;

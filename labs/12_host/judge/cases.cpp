@@ -566,6 +566,7 @@ std::vector<test_case> cases() {
                                      {130, 48},
                                      {257, 16}})
     all.push_back(attention_case(tokens, size));
+  all.push_back(attention_case(1100, 16));  // more keys than an array for a thousand holds
   all.push_back(attention_case(70, 32, {24}));
   all.push_back(attention_case(133, 64, {96}));
   all.push_back(attention_case(70, 64, {1, true}));
