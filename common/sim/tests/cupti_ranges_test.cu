@@ -1,5 +1,5 @@
 // CUPTI's Range Profiler, used as NVIDIA's samples use it. nvcc compiles this file, too; on a GPU it needs the
-// permission to read counters.
+// permission to read counters; all tests but the last pass on an H200 with CUDA 13.0.
 #include <cuda.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -295,10 +295,15 @@ TEST_F(CuptiRanges, AnswersErrorsAsTheLibraryDoes) {
   auto host = PARAMETERS(CUpti_Profiler_Host_Initialize_Params);
   host.pChipName = "XX100";
   EXPECT_EQ(cuptiProfilerHostInitialize(&host), CUPTI_ERROR_INVALID_CHIP_NAME);
-  auto empty = PARAMETERS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
-  EXPECT_EQ(cuptiProfilerHostConfigAddMetrics(&empty), CUPTI_ERROR_INVALID_PARAMETER);
   ON_OBJECT(early, PopRange);
   EXPECT_NE(cuptiRangeProfilerPopRange(&early), CUPTI_SUCCESS);
+}
+
+TEST_F(CuptiRanges, RefusesWhatCrashesTheLibrary) {
+  auto empty = PARAMETERS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
+  EXPECT_EQ(cuptiProfilerHostConfigAddMetrics(&empty), CUPTI_ERROR_INVALID_PARAMETER);
+  auto enable = PARAMETERS(CUpti_RangeProfiler_Enable_Params);
+  EXPECT_EQ(cuptiRangeProfilerEnable(&enable), CUPTI_ERROR_INVALID_PARAMETER);  // no context
 }
 
 }  // namespace
