@@ -90,7 +90,7 @@ inline constexpr counter counters[] = {
     // Global memory
     {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "load requests", counter::counted | counter::measured},
     {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "store requests", counter::counted | counter::measured},
-    {"l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"},
+    {"l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum", "atomic requests"},
     {"smsp__inst_executed_op_global_ld.sum"},
     {"smsp__inst_executed_op_global_st.sum"},
     {"smsp__sass_inst_executed_op_global_ld.sum", "", counter::profiled},
