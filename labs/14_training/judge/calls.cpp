@@ -8,6 +8,7 @@
 #include <bit>
 #include <string>
 
+#include "step_calls.hpp"
 #include "training.hpp"
 
 namespace {
@@ -81,6 +82,10 @@ constexpr lab::entry table[] = {
        lab14::adamw(c.output<float>(0), c.output<float>(1), c.output<float>(2), c.input<float>(3), c.parameter(0),
                     settings_of(c), c.parameter(1), c.stream);
      }},
+    {"choose_layers", lab::part::host, lab14::run_choose_layers},
+    {"training_step", lab::part::host, lab14::run_training_step},
+    {"gradients", lab::part::device, lab14::run_gradients, true},
+    {"forty_steps", lab::part::device, lab14::run_forty_steps, true},
 };
 
 }  // namespace

@@ -15,6 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "step_cases.hpp"
+
 namespace {
 
 using lab::buffer;
@@ -418,6 +420,7 @@ std::vector<test_case> cases() {
                                                 {3, 131'071, 131'072}})
     all.push_back(cross_entropy(rows, vocabulary, pitch, 1.0f / static_cast<float>(3 * rows + 1)));
 
+  for (test_case& c : lab14::step_cases()) all.push_back(std::move(c));
   for (const auto& figures : {training_gigabytes, adamw_milliseconds, first_loss, layers_kept})
     all.push_back(figures());
 
@@ -454,6 +457,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(lab::like("layer_norm_backward/4096x768", layer_norm_backward(draw(4097, 4600), 4 * draw(150, 256))));
   all.push_back(lab::like("cross_entropy/24x50257-50304",
                           cross_entropy(draw(24, 32), vocabulary, (vocabulary + 63) / 64 * 64, 1.0f / 1000)));
+  for (test_case& c : lab14::drawn_step_cases(seed)) all.push_back(std::move(c));
   return all;
 }
 
