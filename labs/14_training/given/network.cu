@@ -309,7 +309,7 @@ std::vector<float> gpt2_network::read(const lab::device_buffer<float>& from) {
 }
 float gpt2_network::mean_loss() { return read(loss_)[0]; }
 
-void gpt2_network::begin_step(const std::vector<micro_batch>& all) {
+void gpt2_network::begin_step(const std::vector<part>& all) {
   expect(!all.empty(), "a step has at least one micro-batch");
   stream_.synchronize();  // the last step may still read
   tokens_.clear(), targets_.clear(), order_.clear(), targets_in_.clear(), tokens_in_.clear();
@@ -317,7 +317,7 @@ void gpt2_network::begin_step(const std::vector<micro_batch>& all) {
     to.emplace_back(from.size()).set_name(name);
     LAB_CUDA_CHECK(cudaMemcpy(to.back().data(), from.data(), to.back().bytes(), cudaMemcpyHostToDevice));
   };
-  for (const micro_batch& m : all) {
+  for (const part& m : all) {
     gpt2::expect_tokens(config_, m.tokens, batch_, length_);
     expect(m.targets.size() == m.tokens.size(), "there are not as many targets as tokens");
     for (const int target : m.targets)
@@ -339,6 +339,10 @@ void gpt2_network::begin_step(const std::vector<micro_batch>& all) {
         m.targets.size() - at(static_cast<int>(std::count(m.targets.begin(), m.targets.end(), ignored)))));
   }
   expect(std::accumulate(targets_in_.begin(), targets_in_.end(), 0) > 0, "all targets of a step are ignored");
+  repeat_step();
+}
+
+void gpt2_network::repeat_step() {
   calls_ = std::make_unique<recorder>(layers(), micro_batches(), inner_bytes(), residual_bytes());
 }
 

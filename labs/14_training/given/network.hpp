@@ -32,7 +32,7 @@ class activation {
 
 class gpt2_network final : public network {
  public:
-  struct micro_batch {
+  struct part {                        ///< a micro-batch
     std::vector<int> tokens, targets;  ///< (batch, length) each; a target may be `ignored`
   };
 
@@ -45,7 +45,9 @@ class gpt2_network final : public network {
   gpt2_network& operator=(const gpt2_network&) = delete;
 
   /// Loads a step's tokens; training_step comes next. Throws gpt2::model_error.
-  void begin_step(const std::vector<micro_batch>& all);
+  void begin_step(const std::vector<part>& all);
+  /// The next training_step takes the same tokens again.
+  void repeat_step();
   /// Of the last step; waits for it.
   float mean_loss();
   std::vector<float> weights() { return read(weights_); }

@@ -93,7 +93,7 @@ inline void train(const lab::call& c, std::size_t first_output) {
   auto token = tokens.begin();
   auto target = targets.begin();
   for (int step = 0; step < steps; ++step) {
-    std::vector<gpt2_network::micro_batch> all;
+    std::vector<gpt2_network::part> all;
     for (int m = 0; m < micro_batches;
          ++m, token += static_cast<std::ptrdiff_t>(rows), target += static_cast<std::ptrdiff_t>(rows))
       all.push_back(
