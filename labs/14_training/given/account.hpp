@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "training.hpp"
-
 namespace lab14 {
 
 /// One call of a function of `network`. `of` is its layer, residual or micro-batch; only `loss` has a scale.

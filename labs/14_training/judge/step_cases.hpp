@@ -31,6 +31,7 @@
 namespace lab14 {
 
 using keep_flags = std::vector<std::uint8_t>;
+inline constexpr int no_target = -1;  ///< `ignored` in training.hpp, which needs CUDA's headers
 
 // ---- choose_layers: what a plan holds
 // --------------------------------------------------------------------------------
@@ -190,7 +191,7 @@ inline double mean_loss(const training_shape& s, const gpt2::checkpoint& model, 
   const auto v = static_cast<std::size_t>(s.config.vocabulary);
   double sum = 0, count = 0;
   for (std::size_t row = 0; row < targets.size(); ++row) {
-    if (targets[row] == ignored) continue;
+    if (targets[row] == no_target) continue;
     const auto of_row = std::span(logits).subspan(row * v, v);
     const double largest = *std::max_element(of_row.begin(), of_row.end());
     double exponentials = 0;
@@ -332,7 +333,7 @@ inline lab::test_case training_case(const std::string& entry, const training_sha
     for (std::size_t i = 0, all = s.tokens_in_step() * static_cast<std::size_t>(s.steps); i < all; ++i) {
       const bool ignore = draw(0, 9) < static_cast<std::int64_t>(i / static_cast<std::size_t>(s.rows()) % 4) * 2;
       tokens.push_back(static_cast<std::int32_t>(draw(0, draw(0, s.config.vocabulary - 1))));
-      targets.push_back(ignore ? ignored : static_cast<std::int32_t>(draw(0, s.config.vocabulary - 1)));
+      targets.push_back(ignore ? no_target : static_cast<std::int32_t>(draw(0, s.config.vocabulary - 1)));
     }
     targets[0] = 1;  // one at least
     keep_flags keep(static_cast<std::size_t>(s.config.layers));
