@@ -52,6 +52,13 @@ lab14::adamw_settings settings_of(const lab::call& c) {
   return {number(c, 2), number(c, 3), number(c, 4), number(c, 5), number(c, 6)};
 }
 
+/// An entry that runs the whole network. The grader reads in the table which functions each entry calls, and grades it
+/// again if one of them changes.
+template <auto...>
+constexpr auto* calling(void (*run)(const lab::call&)) {
+  return run;
+}
+
 constexpr lab::entry table[] = {
     {"gelu_backward", lab::part::device,
      [](const lab::call& c) {
@@ -84,8 +91,14 @@ constexpr lab::entry table[] = {
      }},
     {"choose_layers", lab::part::host, lab14::run_choose_layers},
     {"training_step", lab::part::host, lab14::run_training_step},
-    {"gradients", lab::part::device, lab14::run_gradients, true},
-    {"forty_steps", lab::part::device, lab14::run_forty_steps, true},
+    {"gradients", lab::part::device,
+     calling<lab14::gelu_backward, lab14::layer_norm_backward, lab14::layer_norm_partial, lab14::cross_entropy,
+             lab14::adamw, lab14::training_step>(lab14::run_gradients),
+     true},
+    {"forty_steps", lab::part::device,
+     calling<lab14::gelu_backward, lab14::layer_norm_backward, lab14::layer_norm_partial, lab14::cross_entropy,
+             lab14::adamw, lab14::training_step>(lab14::run_forty_steps),
+     true},
 };
 
 }  // namespace
