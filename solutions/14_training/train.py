@@ -71,7 +71,8 @@ def load_start(path, record):
         body.ln_f.bias.copy_(take(c))
     if at != numbers.numel():
         sys.exit(f"{path}: {numbers.numel()} numbers, but {at} are expected")
-    model.tie_weights()
+    if model.lm_head.weight is not body.wte.weight:
+        model.lm_head.weight = body.wte.weight
     return model
 
 
@@ -89,7 +90,7 @@ def loss_of(model, tokens, targets):
 
 
 def check(record_file, start_file, losses_file):
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.set_float32_matmul_precision("highest")  # no TF32
     device = "cuda" if torch.cuda.is_available() else "cpu"
     record = json.loads(pathlib.Path(record_file).read_text())
     model = load_start(start_file, record).to(device)
@@ -138,10 +139,10 @@ def bench(results_file, batch, length, steps):
 
 
 def bench_one(precision, compiled, fused, batch, length, steps):
-    torch._dynamo.reset()
+    torch.compiler.reset()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
     torch.manual_seed(1)
     model = gpt2_of(1024, 50257, 12, 12, 768).cuda()
     optimizer = adamw_of(model, 1e-3, (0.9, 0.999), 1e-8, 0.1, fused=fused)

@@ -76,8 +76,7 @@ __global__ void embed_positions_backward_kernel(float* d_positions,  // (context
   d_positions[i] = sum;
 }
 
-// ---- LayerNorm, bias, GELU
-// --------------------------------------------------------------------------------------------
+// ---- LayerNorm, bias, GELU -----------------------------------------------------------------------------------------
 
 __global__ void layer_norm_kernel(float* out,                              // (rows, channels)
                                   float* means, float* rstds,              // (rows)
@@ -130,8 +129,7 @@ __global__ void gelu_kernel(float* out, const float* in, std::size_t count) {
   out[i] = 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
 }
 
-// ---- attention
-// -------------------------------------------------------------------------------------------------------
+// ---- attention -----------------------------------------------------------------------------------------------------
 
 /// Each row t of a matrix becomes the softmax of scale * its first t + 1 numbers, followed by zeros.
 __global__ void causal_softmax_kernel(float* scores,  // (matrices, tokens, tokens)
@@ -163,8 +161,7 @@ __global__ void causal_softmax_backward_kernel(float* d_scores,       // (matric
   for (int s = lane; s < tokens; s += 32) d[s] = s < seen ? scale * p[s] * (d[s] - sum) : 0.0f;
 }
 
-// ---- loss
-// ------------------------------------------------------------------------------------------------------------
+// ---- loss ----------------------------------------------------------------------------------------------------------
 
 /// total += scale * the sum of the losses. One block.
 __global__ void add_losses_kernel(float* total, const float* losses, int rows, float scale) {
@@ -179,8 +176,7 @@ __global__ void add_losses_kernel(float* total, const float* losses, int rows, f
   *total += scale * sum;
 }
 
-// ---- work, for the profiler
-// --------------------------------------------------------------------------------------------
+// ---- work, for the profiler ----------------------------------------------------------------------------------------
 
 lab::work operator+(const lab::work& a, const lab::work& b) { return {a.flops + b.flops, a.bytes + b.bytes}; }
 
@@ -211,8 +207,7 @@ gpt2::config checked(const gpt2::checkpoint& start, int batch, int length) {
 
 }  // namespace
 
-// ---- memory
-// ------------------------------------------------------------------------------------------------------------
+// ---- memory --------------------------------------------------------------------------------------------------------
 
 activation::activation(const char* name, std::size_t floats, cudaStream_t stream) : stream_(stream) {
   LAB_CUDA_CHECK(cudaMallocAsync(&data_, floats * sizeof(float), stream));
@@ -346,8 +341,7 @@ void gpt2_network::repeat_step() {
   calls_ = std::make_unique<recorder>(layers(), micro_batches(), inner_bytes(), residual_bytes());
 }
 
-// ---- products
-// ----------------------------------------------------------------------------------------------------------
+// ---- products ------------------------------------------------------------------------------------------------------
 
 /// Row-major out (m, n) = a (m, k) b (k, n), or += that; cuBLAS is column-major, so it computes out^T = b^T a^T.
 /// `pitch` is the distance of rows as they are stored.
@@ -395,8 +389,7 @@ void gpt2_network::normalize_backward(const float* x, const float* mean, const f
                       weight(weights, layer), mean, rstd, d_out, rows_, config_.channels, stream_.get());
 }
 
-// ---- attention: one product for all heads of a sequence
-// ------------------------------------------------------------------
+// ---- attention: one product for all heads of a sequence ------------------------------------------------------------
 
 /// From queries and keys to `scores_`, (batch, heads, tokens, tokens).
 void gpt2_network::attention_weights(const float* qkv) {
@@ -449,8 +442,7 @@ void gpt2_network::attend_backward(float* d_qkv, const float* qkv, const float* 
   });
 }
 
-// ---- the calls of a step
-// -------------------------------------------------------------------------------------------------
+// ---- the calls of a step -------------------------------------------------------------------------------------------
 
 void gpt2_network::zero_gradients() {
   calls_->enter(network_call::zero_gradients);

@@ -33,8 +33,7 @@ namespace lab14 {
 using keep_flags = std::vector<std::uint8_t>;
 inline constexpr int no_target = -1;  ///< `ignored` in training.hpp, which needs CUDA's headers
 
-// ---- choose_layers: what a plan holds
-// --------------------------------------------------------------------------------
+// ---- choose_layers: what a plan holds ------------------------------------------------------------------------------
 
 /// The peak of a micro-batch by this plan, in the order that holds least.
 inline std::int64_t peak_of(const keep_flags& keep, std::int64_t inner, std::int64_t residual) {
@@ -115,8 +114,7 @@ inline lab::test_case choose_layers_case(int layers, int percent) {
   return result;
 }
 
-// ---- training_step: every call
-// ---------------------------------------------------------------------------------------
+// ---- training_step: every call -------------------------------------------------------------------------------------
 
 inline lab::test_case training_step_case(int layers, int micro_batches, int percent) {
   lab::test_case result;
@@ -142,33 +140,40 @@ inline lab::test_case training_step_case(int layers, int micro_batches, int perc
     constexpr std::int64_t inner = 15, residual = 1;
     account seen(layers, micro_batches, inner, residual);
     const double all = std::accumulate(targets.begin(), targets.end(), 0.0);
-    std::string calls = "with keep = " + shown(keep) + ", after";
-    const auto made = static_cast<std::size_t>(std::clamp<std::int64_t>(record[0], 0, (std::ssize(record) - 1) / 3));
-    for (std::size_t i = 0; i < made; ++i) {
+    std::vector<std::string> made;
+    // With the last calls before.
+    const auto wrong = [&](const std::string& why) {
+      std::string text = "with keep = " + shown(keep) + ", after" + (made.size() > 8 ? " ..." : "");
+      for (std::size_t i = made.size() - std::min<std::size_t>(made.size(), 8); i < made.size(); ++i)
+        text += " " + made[i];
+      return text + why;
+    };
+    const auto calls = static_cast<std::size_t>(std::clamp<std::int64_t>(record[0], 0, (std::ssize(record) - 1) / 3));
+    for (std::size_t i = 0; i < calls; ++i) {
       const network_call now{record[1 + 3 * i], record[2 + 3 * i],
                              std::bit_cast<float>(static_cast<std::int32_t>(record[3 + 3 * i]))};
       const bool computes = now.what != network_call::drop_inner && now.what != network_call::drop_residual &&
                             now.what != network_call::zero_gradients && now.what != network_call::update;
       std::string why = computes ? seen.needless(keep.data()) : "";
       if (why.empty()) why = seen.enter(now);
-      if (!why.empty()) return calls + ", then " + now.text() + ": " + why;
+      if (!why.empty()) return wrong(", then " + now.text() + ": " + why);
       if (now.what == network_call::loss && !(std::abs(static_cast<double>(now.scale) * all - 1) < 1e-5)) {
         std::string each;
         for (const std::int32_t t : targets) each += (each.empty() ? "" : ", ") + std::to_string(t);
         return now.text() + ": micro-batches have " + each + " targets, so the mean needs a scale of " +
                std::to_string(1 / all);
       }
-      if (i < 40) calls += " " + now.text();
-      if (i == 40) calls += " ...";
+      made.push_back(now.text());
     }
-    if (const std::string why = seen.missing(); !why.empty()) return calls + ", the step ends: " + why;
+    if (const std::string why = seen.missing(); !why.empty()) return wrong(", the step ends: " + why);
     const std::int64_t most = peak_of(keep, inner, residual), again = (layers - kept(keep)) * micro_batches;
     if (seen.peak_bytes() > most)
-      return calls + ": at its peak it holds " + std::to_string(seen.peak_bytes()) + " bytes; " + std::to_string(most) +
-             " are enough, with " + std::to_string(inner) + " for inner activations and 1 for a residual";
+      return "with keep = " + shown(keep) + ", it holds " + std::to_string(seen.peak_bytes()) + " bytes at its peak; " +
+             std::to_string(most) + " are enough, with " + std::to_string(inner) +
+             " for a layer's inner activations and 1 for a residual";
     if (seen.recomputed_layers() <= again) return {};
-    return calls + ": recomputes " + std::to_string(seen.recomputed_layers()) + " layers; " + std::to_string(again) +
-           " are enough";
+    return "with keep = " + shown(keep) + ", it recomputes " + std::to_string(seen.recomputed_layers()) + " layers; " +
+           std::to_string(again) + " are enough";
   };
   return result;
 }
@@ -372,8 +377,7 @@ inline lab::test_case forty_steps_case(int layers, int micro_batches, int kept_l
   return training_case("forty_steps", {c, 1, 8, micro_batches, 40, kept_layers}, 3);
 }
 
-// ---- all
-// ---------------------------------------------------------------------------------------------------------------
+// ---- all -----------------------------------------------------------------------------------------------------------
 
 inline std::vector<lab::test_case> step_cases() {
   std::vector<lab::test_case> all;

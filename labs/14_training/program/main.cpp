@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -26,7 +27,7 @@ using gpt2::model_error;
 using lab14::gpt2_network;
 
 struct options {
-  std::string model = "small", checkpoint, text = TRAINING_TEXT, precision = "fp32", start, save, record;
+  std::string model = "small", checkpoint, text = TRAINING_TEXT, precision = "fp32", start, save, record, expect;
   int batch = 4, length = 64, steps = 40, micro_batches = 1, keep = -1;
   double budget = 0;  ///< MB of activations; 0: `keep` decides
   lab14::adamw_settings with{.weight_decay = 0.1f};
@@ -147,6 +148,7 @@ class training {
     report(std::move(seconds), sums, order);
     if (!options_.save.empty()) gpt2::write_checkpoint(options_.save, {start_.config, net_.weights()});
     if (!options_.record.empty()) write_record();
+    if (!options_.expect.empty()) compare();
   }
 
   void profile() {
@@ -218,6 +220,18 @@ class training {
     if (!out) throw model_error(options_.record + ": cannot be written; does its folder exist?");
   }
 
+  /// With the losses of another training: of train --record, or of train.py.
+  void compare() const {
+    const auto other = nlohmann::json::parse(contents(options_.expect)).at("losses").get<std::vector<float>>();
+    if (other.size() != losses_.size())
+      throw model_error(
+          fmt::format("{}: {} losses, but there are {} steps", options_.expect, other.size(), losses_.size()));
+    float worst = 0;
+    for (std::size_t i = 0; i < other.size(); ++i) worst = std::max(worst, std::abs(losses_[i] - other[i]));
+    fmt::print("largest difference from {}: {:.1e}\n", options_.expect, worst);
+    if (!(worst <= 1e-4f)) throw model_error("the losses differ by more than 1e-4");
+  }
+
   options options_;
   gpt2::checkpoint start_;
   std::vector<int> text_;
@@ -252,6 +266,7 @@ int main(int argc, char** argv) try {
   app.add_option("--write", o.start, "write the weights before the first step as an llm.c checkpoint");
   app.add_option("--save", o.save, "write the weights after the last step");
   app.add_option("--record", o.record, "write settings, tokens and losses as JSON");
+  app.add_option("--expect", o.expect, "compare the losses with those of such a file");
   app.add_option("--seed", o.seed, "seed of random weights");
   CLI11_PARSE(app, argc, argv);
   training t(o);
