@@ -20,7 +20,7 @@ void check_cublas(cublasStatus_t status) {
                              "; is there enough memory on the device?");
 }
 
-constexpr int block_size = 256, warps = block_size / 32;
+constexpr int block_size = 128, warps = block_size / 32;
 int blocks_for(std::size_t threads) { return static_cast<int>((threads + block_size - 1) / block_size); }
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -105,7 +105,7 @@ __global__ void bias_kernel(float* out,           // (rows, columns)
   if (i < count) out[i] += bias[i % columns] + (addend ? addend[i] : 0.0f);
 }
 
-/// Sums of columns. A block has 32 of them; its warps have every eighth row each.
+/// Sums of columns. A block has 32 of them; its warps share the rows.
 __global__ void bias_backward_kernel(float* d_bias,       // (columns), added to
                                      const float* d_out,  // (rows, columns)
                                      int rows, int columns) {
