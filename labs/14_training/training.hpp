@@ -83,13 +83,13 @@ void adamw(float* w, float* m, float* v,  // (n) each
 
 /// A transformer in training, as a framework sees it: you say what runs when, and what is freed. Layer i turns residual
 /// i into residual i + 1, and makes `inner` activations on the way (norms, queries, ..., about 15 times the bytes of a
-/// residual), which only its own backward pass needs. network.hpp has one; account.hpp counts every byte and FLOP.
+/// residual), which only its own backward pass needs. network.hpp has one; account.hpp counts the bytes of every call.
 class network {
  public:
   virtual ~network() = default;
   virtual int layers() const = 0;
   virtual int micro_batches() const = 0;  ///< of this step
-  /// Number of tokens of this micro-batch whose target is not `ignored`.
+  /// Number of tokens of this micro-batch whose target is not `ignored`; maybe 0, but not for all micro-batches.
   virtual int targets(int micro_batch) const = 0;
 
   /// All gradients = 0. They are sums: each backward pass adds to them.

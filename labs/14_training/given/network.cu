@@ -109,16 +109,17 @@ __global__ void bias_kernel(float* out,           // (rows, columns)
 __global__ void bias_backward_kernel(float* d_bias,       // (columns), added to
                                      const float* d_out,  // (rows, columns)
                                      int rows, int columns) {
-  __shared__ float sums[warps][32];
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  __shared__ float sums[32][32];
+  const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
   const int column = static_cast<int>(blockIdx.x) * 32 + lane;
   float sum = 0;
   if (column < columns)
-    for (int row = warp; row < rows; row += warps) sum += d_out[static_cast<std::size_t>(row) * columns + column];
+    for (int row = warp; row < rows; row += static_cast<int>(blockDim.y))
+      sum += d_out[static_cast<std::size_t>(row) * columns + column];
   sums[warp][lane] = sum;
   __syncthreads();
   if (warp > 0 || column >= columns) return;
-  for (int other = 1; other < warps; ++other) sum += sums[other][lane];
+  for (int other = 1; other < static_cast<int>(blockDim.y); ++other) sum += sums[other][lane];
   d_bias[column] += sum;
 }
 
@@ -369,8 +370,9 @@ void gpt2_network::linear_backward(float* d_in, const float* in, const float* d_
                                    int layer, int outputs, int inputs) {
   multiply(gradient(weights, layer), inputs, {d_out, op::transposed, outputs}, {in, op::plain, inputs}, outputs, inputs,
            rows_, true);
-  bias_backward_kernel<<<(outputs + 31) / 32, block_size, 0, stream_.get()>>>(gradient(bias, layer), d_out, rows_,
-                                                                              outputs);
+  const int sharing = std::min(32, (rows_ + 7) / 8);
+  bias_backward_kernel<<<(outputs + 31) / 32, dim3(32, sharing), 0, stream_.get()>>>(gradient(bias, layer), d_out,
+                                                                                     rows_, outputs);
   LAB_CUDA_CHECK(cudaGetLastError());
   multiply(d_in, inputs, {d_out, op::plain, outputs}, {weight(weights, layer), op::plain, inputs}, rows_, inputs,
            outputs, false);
