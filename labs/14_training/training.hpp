@@ -2,8 +2,9 @@
 //
 // Matrices are row-major. Pointers of the device parts are device pointers unless they are marked host; each is a
 // multiple of 16 bytes, since it may lie within an array of all weights. Inputs and outputs never overlap unless one
-// pointer is both. Launch on `stream` and return without waiting; allocate nothing. Sizes are at least 1, and an element
-// count fits an int. d_x is the gradient of the loss with respect to x. The same inputs give the same bits in every run.
+// pointer is both. Launch on `stream` and return without waiting; allocate nothing. Sizes are at least 1, and an
+// element count fits an int. d_x is the gradient of the loss with respect to x. The same inputs give the same bits in
+// every run.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -43,7 +44,7 @@ void layer_norm_backward(float* d_x,                            // (rows, channe
                          const float* d_out,                    // (rows, channels)
                          int rows, int channels, cudaStream_t stream);
 
-// ---- loss.cu: softmax and cross-entropy, forward and backward in one launch ------------------------------------------
+// ---- loss.cu: softmax and cross-entropy, forward and backward in one launch -----------------------------------------
 
 /// A target that counts for nothing: its loss is 0, and so is its row of the gradient.
 inline constexpr int ignored = -1;

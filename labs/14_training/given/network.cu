@@ -253,24 +253,23 @@ gpt2_network::gpt2_network(const gpt2::checkpoint& start, int batch, int length,
       loss_(1),
       partial_(std::max<std::size_t>(layer_norm_partial(rows_, config_.channels), 1)) {
   expect(how != gpt2::precision::bf16, "training is in fp32 or tf32");
-  const std::pair<lab::device_buffer<float>*, const char*> names[] = {
-      {&weights_, "weights"},
-      {&gradients_, "gradients"},
-      {&m_, "AdamW: m"},
-      {&v_, "AdamW: v"},
-      {&d_residual_, "gradient of the residual"},
-      {&d_normal_, "gradient of a norm"},
-      {&d_wide_, "gradient of queries, keys, values, or GELU's input"},
-      {&d_gelu_, "gradient of GELU's output"},
-      {&scores_, "attention weights"},
-      {&d_scores_, "gradient of attention weights"},
-      {&normal_, "last norm"},
-      {&mean_, "last mean"},
-      {&rstd_, "last rstd"},
-      {&logits_, "logits"},
-      {&losses_, "losses"},
-      {&loss_, "mean loss"},
-      {&partial_, "partial sums of a norm"}};
+  const std::pair<lab::device_buffer<float>*, const char*> names[] = {{&weights_, "weights"},
+                                                                      {&gradients_, "gradients"},
+                                                                      {&m_, "AdamW: m"},
+                                                                      {&v_, "AdamW: v"},
+                                                                      {&d_residual_, "d residual"},
+                                                                      {&d_normal_, "d norm"},
+                                                                      {&d_wide_, "d qkv, d GELU's input"},
+                                                                      {&d_gelu_, "d GELU's output"},
+                                                                      {&scores_, "attention weights"},
+                                                                      {&d_scores_, "d attention weights"},
+                                                                      {&normal_, "last norm"},
+                                                                      {&mean_, "last mean"},
+                                                                      {&rstd_, "last rstd"},
+                                                                      {&logits_, "logits"},
+                                                                      {&losses_, "losses"},
+                                                                      {&loss_, "mean loss"},
+                                                                      {&partial_, "partial"}};
   for (const auto& [buffer, name] : names) buffer->set_name(name);
   LAB_CUDA_CHECK(cudaMemcpy(weights_.data(), start.weights.data(), weights_.bytes(), cudaMemcpyHostToDevice));
   LAB_CUDA_CHECK(cudaMemset(m_.data(), 0, m_.bytes()));
@@ -496,7 +495,7 @@ void gpt2_network::make_inner(int i, bool also_residual) {
     const lab::range block("attention", work_of_product(r, 4.0 * c, c) + lab::work{4 * x * length_, 4 * 2 * pairs});
     a.qkv = activation("queries, keys, values", 3 * n, stream);
     a.mixed = activation("attention", n, stream);
-    a.middle = activation("residuals after attention", n, stream);
+    a.middle = activation("residuals in layers", n, stream);
     linear(a.qkv.data(), a.normal1.data(), tensor::qkv_weight, tensor::qkv_bias, i, 3 * c, c, nullptr);
     attend(a.mixed.data(), a.qkv.data());
     linear(a.middle.data(), a.mixed.data(), tensor::projection_weight, tensor::projection_bias, i, c, c, in);

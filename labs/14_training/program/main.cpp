@@ -1,5 +1,5 @@
 // train: trains a GPT-2 with lab 14's files on a text, and shows each step's loss, then the time of each block of a
-// step. Under ./course profile one step is profiled.
+// step. Under ./course profile, one more step is profiled then.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +22,12 @@
 #include "network.hpp"
 
 namespace {
+
+#ifdef TRAIN_ON_SIM
+constexpr bool simulated = true;
+#else
+constexpr bool simulated = false;
+#endif
 
 using gpt2::model_error;
 using lab14::gpt2_network;
@@ -121,7 +127,7 @@ class training {
 
   void step() { lab14::training_step(net_, keep_.data()); }
 
-  void run() {
+  void run(bool show_blocks) {
     std::vector<double> seconds;
     std::map<std::string, double> sums;
     std::vector<std::string> order;
@@ -145,7 +151,8 @@ class training {
         }
     }
     times.reset();
-    report(std::move(seconds), sums, order);
+    show_time(std::move(seconds));
+    if (show_blocks) show_blocks_of(sums, order);
     if (!options_.save.empty()) gpt2::write_checkpoint(options_.save, {start_.config, net_.weights()});
     if (!options_.record.empty()) write_record();
     if (!options_.expect.empty()) compare();
@@ -169,28 +176,29 @@ class training {
     return o.batch / o.micro_batches;
   }
 
-  void report(std::vector<double> seconds, const std::map<std::string, double>& sums,
-              const std::vector<std::string>& order) const {
+  void show_time(std::vector<double> seconds) const {
     if (seconds.size() > 1) seconds.erase(seconds.begin());
-    if (seconds.empty()) return;
     const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
     std::nth_element(seconds.begin(), middle, seconds.end());
     const auto kept = std::count(keep_.begin(), keep_.end(), std::uint8_t{1});
-    fmt::print("{:.3f} ms a step (median of {}), {:.0f} tokens/s; {} of {} layers kept, {:.1f} MB of activations\n",
-               1e3 * *middle, seconds.size(), options_.batch * options_.length / *middle, kept, keep_.size(),
+    fmt::print("{:.3f} ms a step (median of {}{}), {:.0f} tokens/s; {} of {} layers kept, {:.1f} MB of activations\n",
+               1e3 * *middle, seconds.size(), simulated ? "; simulated" : "",
+               options_.batch * options_.length / *middle, kept, keep_.size(),
                1e-6 * static_cast<double>(net_.calls().seen().peak_bytes()));
-#ifdef TRAIN_ON_SIM
-    fmt::print("That was this machine's time. The simulated device's, by its model:\n");
-#endif
-    const auto show = [&](const std::string& path, int indent) {
-      fmt::print("{:{}}{:<{}} {:10.1f} us\n", "", indent, path.substr(path.find(": ") + (indent > 0 ? 2 : 1)),
-                 26 - indent, 1e6 * sums.at(path) / static_cast<double>(seconds.size()));
+  }
+
+  /// Means over all steps but the first.
+  void show_blocks_of(const std::map<std::string, double>& sums, const std::vector<std::string>& order) const {
+    if (order.empty()) return;
+    fmt::print("time of the device{}, a step:\n", simulated ? ", by its model" : "");
+    const auto show = [&](const std::string& name, const std::string& path) {
+      fmt::print("  {:<26} {:10.1f} us\n", name, 1e6 * sums.at(path) / (options_.steps - 1));
     };
     for (const std::string& phase : order) {
       if (phase.find(": ") != std::string::npos) continue;
-      show(phase, 0);
+      show(phase, phase);
       for (const std::string& path : order)
-        if (path.starts_with(phase + ": ")) show(path, 2);
+        if (path.starts_with(phase + ": ")) show("  " + path.substr(phase.size() + 2), path);
     }
   }
 
@@ -248,10 +256,9 @@ int main(int argc, char** argv) try {
   options o;
   CLI::App app{"Trains a GPT-2 with the kernels and the step of lab 14."};
   app.option_defaults()->always_capture_default();
-  app.add_option(
-      "--model", o.model,
-      "random weights: small (4 layers of 64 channels, 512 tokens), d12 (GPT-2 124M), d24, d36, tiny, or six "
-      "numbers context:vocabulary:padded:layers:heads:channels");
+  app.add_option("--model", o.model,
+                 "random weights: small (4 layers of 64 channels, 512 tokens), d12 (GPT-2 124M), d24, or six numbers "
+                 "context:vocabulary:padded:layers:heads:channels");
   app.add_option("--checkpoint", o.checkpoint, "begin with these weights: llm.c's .bin or .safetensors");
   app.add_option("--text", o.text, "what to learn; split by the tokenizer of common/gpt2/tiny");
   app.add_option("--batch", o.batch, "sequences in a step");
@@ -269,11 +276,10 @@ int main(int argc, char** argv) try {
   app.add_option("--expect", o.expect, "compare the losses with those of such a file");
   app.add_option("--seed", o.seed, "seed of random weights");
   CLI11_PARSE(app, argc, argv);
+  const bool profiled = std::getenv("LAB_PROFILE") != nullptr;
   training t(o);
-  if (std::getenv("LAB_PROFILE"))
-    t.profile();
-  else
-    t.run();
+  t.run(!profiled);
+  if (profiled) t.profile();
   return 0;
 } catch (const lab14::misuse& error) {
   fmt::print(stderr, "train: training_step calls {}\n", error.what());
