@@ -102,10 +102,10 @@ class engine {
 
 /// Serves all requests, of which there may be none, and returns when all are finished. First come, first served. Before
 /// each step:
-/// - if the running requests need more new pages for their next tokens than are free, preempts the running request that
-///   arrived last, until they do not; then nobody is admitted before the step;
-/// - otherwise admits the waiting request that arrived first, as long as there is a free slot, and pages for its
-///   tokens, for its next one, and for the next ones of all that run; nobody overtakes it.
+/// - while the running requests need more new pages for their next tokens than are free, preempts the one that arrived
+///   last;
+/// - then admits the waiting request that arrived first, as long as there is a free slot, and pages for its tokens, for
+///   its next one, and for the next ones of all that run; nobody overtakes it.
 /// Never steps with nothing running. A request alone always fits.
 void serve(engine& e);
 

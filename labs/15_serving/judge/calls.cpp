@@ -72,19 +72,19 @@ void run_serve(const lab::call& c) {
 }
 
 constexpr lab::entry table[] = {
-    {"step_seconds", lab::part::host,
+    {"step_seconds_of", lab::part::host,
      [](const lab::call& c) {
        for_rows(c, 2, [](const machine& on, const model& of, const double* in) {
          return step_seconds(on, of, whole(in[0]), whole(in[1]));
        });
      }},
-    {"turning_point", lab::part::host,
+    {"turning_point_of", lab::part::host,
      [](const lab::call& c) {
        for_rows(c, 1, [](const machine& on, const model& of, const double* in) {
          return turning_point(on, of, whole(in[0]));
        });
      }},
-    {"advise", lab::part::host,
+    {"advise_for", lab::part::host,
      [](const lab::call& c) {
        for_rows(c, 2, [](const machine& on, const model& of, const double* in) {
          return advise(on, of, whole(in[0]), in[1]);

@@ -59,13 +59,13 @@ lab::formula advice(const std::string& entry) {
                  {"result"},
                  {},
                  0};
-  if (entry == "step_seconds") {
+  if (entry == "step_seconds_of") {
     f.arguments.insert(f.arguments.end(), {"batch", "context"});
     f.tolerance = 1e-9;
     f.want = [](const double* in) {
       return doubles{std::max((in[3] + in[6] * cache(in, in[7])) / in[0], in[6] * in[4] / in[1])};
     };
-  } else if (entry == "turning_point") {
+  } else if (entry == "turning_point_of") {
     f.arguments.emplace_back("context");
     f.want = [](const double* in) { return doubles{turning_point(in)}; };
   } else {
@@ -111,10 +111,10 @@ test_case drawn_advice(const std::string& entry, std::uint64_t drawn) {
       };
       scaled(90, 8000, 1e9), scaled(10, 5000, 1e12), scaled(8, 400, 1e9);
       scaled(100, 90'000, 1e6), scaled(200, 90'000, 1e6), scaled(3, 500, 1e3);
-      if (entry == "step_seconds") scaled(1, 3000, 1);
-      scaled(1, entry == "turning_point" ? 500 : 30'000, 1);
-      if (entry == "advise") scaled(1, 200, 1e-3);
-      const bool whole_numbers = entry != "step_seconds";
+      if (entry == "step_seconds_of") scaled(1, 3000, 1);
+      scaled(1, entry == "turning_point_of" ? 500 : 30'000, 1);
+      if (entry == "advise_for") scaled(1, 200, 1e-3);
+      const bool whole_numbers = entry != "step_seconds_of";
       const auto moved = [&](double factor) {  // the result for slightly larger weights
         setting other = one;
         other[3] *= factor;
@@ -130,19 +130,19 @@ test_case drawn_advice(const std::string& entry, std::uint64_t drawn) {
 
 void add_advice(std::vector<test_case>& all) {
   all.push_back(
-      advice_case("step_seconds", "listed",
+      advice_case("step_seconds_of", "listed",
                   {with(h200_llama_1b, {1, 1}), with(h200_llama_1b, {64, 1024}), with(h200_llama_1b, {4000, 1}),
                    with(a100_llama_8b, {32, 8192}), with(exact, {1024, 1}), with(huge, {5e9, 1e6})}));
-  all.push_back(advice_case("turning_point", "llama_1b",
+  all.push_back(advice_case("turning_point_of", "llama_1b",
                             {with(h200_llama_1b, {1}), with(h200_llama_1b, {256}), with(h200_llama_1b, {1024})}));
-  all.push_back(advice_case("turning_point", "listed",
+  all.push_back(advice_case("turning_point_of", "listed",
                             {with(exact, {1}),  // 1024, where both take equally long
                              with(exact, {2}),  // never: each sequence adds as much memory time as arithmetic
                              with(exact, {3}), with(a100_llama_8b, {1}), with(a100_llama_8b, {4096}),
                              with({1e9, 1e12, 1e12, 9e12, 2e3, 1}, {1})}));  // beyond 2^31
   const double weights = 0x1p31, token = 0x1p21, read = 0x1p-9, each = 0x1p-19;
   all.push_back(advice_case(
-      "advise", "listed",
+      "advise_for", "listed",
       {with(h200_llama_1b, {1024, 0.005}), with(h200_llama_1b, {1024, 0.1}), with(h200_llama_1b, {1, 0.0009}),
        with(a100_llama_8b, {4096, 0.05}), with(exact, {1, read + 100 * each}),        // exactly 100
        with(exact, {1, read + 100 * each - 0x1p-30}),                                 // 99
@@ -267,8 +267,7 @@ class pager_judge {
     };
     int shared = 0;
     for (const auto& [name, other] : live_) shared = std::max(shared, equal_pages(other));
-    const std::string why =
-        fmt::format("it needs {} pages, {} of which can be shared; {} are free", pages, shared, free());
+    const std::string why = fmt::format("pages: {} needed, {} of them to be shared, {} free", pages, shared, free());
     if (pages - shared > free()) return result == -1 ? "" : fmt::format("returns {}, should be -1: {}", result, why);
     if (const std::string wrong = wrong_number(result); !wrong.empty()) return wrong + ": " + why;
     if (told_[0] != pages) return fmt::format("its table has {} pages: {}", told_[0], why);
@@ -316,7 +315,7 @@ class pager_judge {
                                      : "its page is not shared";
     const bool can = !(begins || shared) || free() > 0;
     if (answer[0] != static_cast<int32_t>(can))
-      return fmt::format("returns {}: {}, {} pages are free", answer[0] != 0, why, free());
+      return fmt::format("returns {}: {}; free pages: {}", answer[0] != 0, why, free());
     if (!can) return other_table(to.table, told_, plan_.pages);
     std::vector<int32_t> table = to.table;
     const int32_t last = told_[0] > 0 && told_[0] <= plan_.pages ? told_[told_[0]] : absent;
@@ -386,7 +385,7 @@ test_case pages(const pager_plan& plan, const std::string& label = "") {
 // ---- the scheduler --------------------------------------------------------------------------------------------------
 
 /// The rule that this valid call breaks, or "".
-std::string broken_rule(const account& now, engine_call c, bool preempted) {
+std::string broken_rule(const account& now, engine_call c) {
   const int first = now.first_waiting(), needed = now.needed(), r = static_cast<int>(c.request);
   const bool waits = first < now.requests();
   const int pages = waits ? now.pages_for(now.tokens(first) + 1) + needed : 0;
@@ -395,7 +394,6 @@ std::string broken_rule(const account& now, engine_call c, bool preempted) {
                        now.free_pages() == 1 ? "is" : "are");
   };
   if (c.what == engine_call::admit) {
-    if (preempted) return "somebody was preempted for this step";
     if (needed > now.free_pages()) return fmt::format("those who run need {}", count(needed));
     if (r != first) return fmt::format("request {} waits, too, and arrived before", first);
     if (pages > now.free_pages())
@@ -407,7 +405,7 @@ std::string broken_rule(const account& now, engine_call c, bool preempted) {
     for (int later = r + 1; later < now.requests(); ++later)
       if (now.running(later)) return fmt::format("request {} runs, too, and arrived later", later);
   }
-  if (c.what == engine_call::step && !preempted && waits && now.free_slots() > 0 && pages <= now.free_pages())
+  if (c.what == engine_call::step && waits && now.free_slots() > 0 && pages <= now.free_pages())
     return fmt::format("request {} waits; {} of {} slots are free, and it and those who run need {}", first,
                        now.free_slots(), now.about().slots, count(pages));
   return "";
@@ -427,7 +425,6 @@ std::string figures_of(const account& seen) {
 std::string wrong_day(const workload& w, std::span<const int64_t> record) {
   constexpr const char* names[] = {"admit", "preempt", "step", "wait"};
   account seen(w);
-  bool preempted = false;
   std::string last;
   const int64_t count = std::clamp<int64_t>(record[0], 0, (std::ssize(record) - 1) / 2);
   for (int64_t i = 0; i < count; ++i) {
@@ -437,12 +434,10 @@ std::string wrong_day(const workload& w, std::span<const int64_t> record) {
     if (c.what <= engine_call::preempt) call += fmt::format("({})", c.request);
     account after = seen;
     std::string wrong = after.enter(c);
-    if (wrong.empty()) wrong = broken_rule(seen, c, preempted);
+    if (wrong.empty()) wrong = broken_rule(seen, c);
     if (!wrong.empty())
       return fmt::format("call {}, {}{}: {}. Until then {}", i + 1, call, last.empty() ? "" : " after " + last, wrong,
                          figures_of(seen));
-    if (c.what == engine_call::preempt) preempted = true;
-    if (c.what == engine_call::step) preempted = false;
     seen = std::move(after);
     last = call;
   }
@@ -457,12 +452,13 @@ struct day {
   int together = 1;                                         ///< requests that arrive at the same time
   int milliseconds = 20;                                    ///< between arrivals, on average
   bool needs_all = false;                                   ///< a request in the middle needs all pages
+  int admission = 1;                                        ///< times the usual cost of an admitted token
 };
 
 workload workload_for(const day& d, std::uint64_t seed) {
   lab::random_sizes draw(seed);
   const auto any = [&](int64_t least, int64_t most) { return static_cast<int>(draw(least, most)); };
-  workload w{d.slots, d.page_tokens, d.pages, 0.005, 1e-4, 1e-7, 1e-5 * any(1, 20), {}};
+  workload w{d.slots, d.page_tokens, d.pages, 0.005, 1e-4, 1e-7, 1e-5 * any(1, 20) * d.admission, {}};
   double now = any(0, 1) * 0.5;
   for (int i = 0; i < d.requests; ++i) {
     if (i > 0 && i % d.together == 0) now += 1e-3 * any(0, 2 * d.milliseconds * d.together);
@@ -746,6 +742,7 @@ std::vector<test_case> cases() {
   all.push_back(serve({30, 4, 16, 40, 60, 60}));
   all.push_back(serve({60, 16, 16, 200, 60, 60, 20, 5}));
   all.push_back(serve({40, 4, 1, 480, 60, 60}));
+  all.push_back(serve({50, 20, 16, 200, 60, 40, 1, 15, false, 30}));  // many arrive while others are admitted
   all.push_back(serve({12, 8, 16, 4, 24, 40}));
   all.push_back(serve({40, 8, 16, 12, 50, 60, 10, 30}));
   all.push_back(serve({30, 6, 16, 16, 60, 80, 1, 40, true}));
@@ -763,7 +760,7 @@ std::vector<test_case> cases() {
   all.push_back(paged({3, 8, 1, 128, 12, {}, scores::spread}));
   all.push_back(paged({2, 4, 2, 64, 12, {}, scores::below}));
   all.push_back(paged({3, 2, 2, 128, 2, {31, 1, 16}, scores::below}));
-  all.push_back(paged({8, 16, 4, 128, 24}));
+  all.push_back(paged({36, 16, 4, 128, 16}));
   all.push_back(paged({4, 32, 4, 64, 16}));
 
   for (const int64_t batch : {1, 2, 3, 5, 7, 8, 9, 13, 16}) {
@@ -792,18 +789,19 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes draw64(seed);
   const auto draw = [&](int64_t least, int64_t most) { return static_cast<int>(draw64(least, most)); };
   std::vector<test_case> all;
-  for (const char* const entry : {"step_seconds", "turning_point", "advise"}) all.push_back(drawn_advice(entry, seed));
+  for (const char* const entry : {"step_seconds_of", "turning_point_of", "advise_for"})
+    all.push_back(drawn_advice(entry, seed));
   for (const bool shares : {false, true}) {
     all.push_back(pages({draw(8, 40), draw(2, 20), draw(3, 9), 1000, draw(30, 200), shares}));
     all.push_back(pages({draw(300, 500), draw(17, 40), draw(20, 60), draw(4001, 5000), draw(600, 900), shares}));
   }
-  all.push_back(serve({draw(10, 40), draw(2, 12), draw(2, 20), 600, 60, 60, draw(1, 5)}));
+  all.push_back(serve({draw(10, 40), draw(2, 12), draw(2, 20), 600, 60, 60, draw(1, 5), 20, false, draw(5, 40)}));
   all.push_back(serve({draw(61, 90), draw(31, 50), 16, 500, 70, 80, draw(31, 50)}));
   all.push_back(serve({draw(10, 30), draw(3, 12), draw(8, 20), draw(9, 14), 40, 60, draw(1, 5), 20, true}));
   all.push_back(serve({draw(61, 80), draw(31, 50), draw(8, 20), draw(15, 30), 50, 80, draw(31, 60)}));
   const int kv_heads = draw(1, 4);
   all.push_back(paged({draw(2, 6), kv_heads << draw(0, 3), kv_heads, 64 * draw(1, 2), draw(2, 30)}));
-  all.push_back(lab::like("paged_attention/8x16:4x128-24", paged({2 * draw(2, 6), 16, 4, 128, draw(10, 40)})));
+  all.push_back(lab::like("paged_attention/36x16:4x128-16", paged({2 * draw(17, 22), 16, 4, 128, draw(10, 24)})));
   const int many_heads = draw(5, 12);
   all.push_back(paged({draw(9, 80), 2 * many_heads, many_heads, 64, draw(2, 4)}));
   all.push_back(paged({1, 1, 1, 128, draw(500, 600), {draw(7000, 7999)}}));

@@ -1,5 +1,5 @@
-// A product of a matrix and several vectors, on one core. The weights pass once, in pieces that stay in the first cache
-// until all vectors have used them; each piece of the vectors is used for many rows.
+// A product of a matrix and several vectors, on one core. Some rows at a time are multiplied by all vectors, so the
+// weights come from memory once. The numbers of the vectors are copied in the order of their use, once for all rows.
 #include "serving.hpp"
 
 #include <algorithm>
@@ -11,79 +11,70 @@ namespace lab15 {
 
 namespace {
 
+// As many sums as fit into registers, with the weights of the rows and one piece of a vector: 24 of 32, 12 of 16.
 #ifdef __AVX512F__
-constexpr std::size_t lanes = 16;
+constexpr std::size_t lanes = 16, rows_together = 3, vectors_together = 8;
 #else
-constexpr std::size_t lanes = 8;
+constexpr std::size_t lanes = 8, rows_together = 3, vectors_together = 4;
 #endif
-typedef float vector __attribute__((vector_size(lanes * sizeof(float))));
+using piece [[gnu::vector_size(lanes * sizeof(float))]] = float;
 
-constexpr std::size_t piece = 512;  // columns
-constexpr std::size_t rows_at_a_time = 32;
-constexpr std::size_t most_together = 8;  // vectors
-
-vector load(const float* from) {
-  vector v;
-  std::memcpy(&v, from, sizeof v);
+piece load(const float* from, std::size_t count = lanes) {
+  piece v = {};
+  std::memcpy(&v, from, count * sizeof(float));
   return v;
 }
 
-float total(vector v) {
-  float sum = 0.0f;
-  for (std::size_t i = 0; i < lanes; ++i) sum += v[i];
-  return sum;
-}
-
-/// Adds to y the products of `rows` rows and `batch` vectors, over `count` columns.
+/// y(b) = W x(b) for some rows and vectors; y(b) and y(b + 1) are `stride` apart.
 template <std::size_t rows, std::size_t batch>
-void multiply(float* y, const float* w, const float* x, std::size_t count, std::size_t columns, std::size_t all_rows) {
-  vector sums[rows][batch] = {};
+void multiply(float* y, const float* w, const piece* x, std::size_t columns, std::size_t stride) {
+  piece sums[rows][batch] = {};
+  const auto add = [&](std::size_t c, std::size_t count) {
+    piece weights[rows];
+    for (std::size_t r = 0; r < rows; ++r) weights[r] = load(w + r * columns + c, count);
+    for (std::size_t b = 0; b < batch; ++b, ++x)
+      for (std::size_t r = 0; r < rows; ++r) sums[r][b] += weights[r] * *x;
+  };
   std::size_t c = 0;
-  for (; c + lanes <= count; c += lanes) {
-    vector weights[rows];
-    for (std::size_t r = 0; r < rows; ++r) weights[r] = load(w + r * columns + c);
-    for (std::size_t b = 0; b < batch; ++b) {
-      const vector of_x = load(x + b * columns + c);
-      for (std::size_t r = 0; r < rows; ++r) sums[r][b] += weights[r] * of_x;
-    }
-  }
+  for (; c + lanes <= columns; c += lanes) add(c, lanes);
+  if (c < columns) add(c, columns - c);
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t b = 0; b < batch; ++b) {
-      float sum = total(sums[r][b]);
-      for (std::size_t i = c; i < count; ++i) sum += w[r * columns + i] * x[b * columns + i];
-      y[b * all_rows + r] += sum;
+      float sum = 0.0f;
+      for (std::size_t i = 0; i < lanes; ++i) sum += sums[r][b][i];
+      y[b * stride + r] = sum;
     }
 }
 
-template <std::size_t batch>
-void multiply_rows(float* y, const float* w, const float* x, std::size_t rows, std::size_t count, std::size_t columns,
-                   std::size_t all_rows) {
-  constexpr std::size_t together = lanes == 16 ? 2 : 1;
-  std::size_t r = 0;
-  for (; r + together <= rows; r += together)
-    multiply<together, batch>(y + r, w + r * columns, x, count, columns, all_rows);
-  for (; r < rows; ++r) multiply<1, batch>(y + r, w + r * columns, x, count, columns, all_rows);
+template <std::size_t rows>
+void multiply(float* y, const float* w, const piece* x, std::size_t columns, std::size_t stride, std::size_t batch) {
+  [&]<std::size_t... n>(std::index_sequence<n...>) {
+    ((batch == n + 1 ? multiply<rows, n + 1>(y, w, x, columns, stride) : void()), ...);
+  }
+  (std::make_index_sequence<vectors_together>());
 }
 
 }  // namespace
 
 void batched_matvec(float* y, const float* w, const float* x, std::size_t batch, std::size_t rows,
                     std::size_t columns) {
-  std::fill_n(y, batch * rows, 0.0f);
-  for (std::size_t r = 0; r < rows; r += rows_at_a_time)
-    for (std::size_t c = 0; c < columns; c += piece) {
-      const std::size_t some = std::min(rows_at_a_time, rows - r), count = std::min(piece, columns - c);
-      for (std::size_t b = 0; b < batch; b += most_together) {
-        const std::size_t together = std::min(most_together, batch - b);
-        const auto run = [&]<std::size_t... n>(std::index_sequence<n...>) {
-          ((together == n + 1 ? multiply_rows<n + 1>(y + b * rows + r, w + r * columns + c, x + b * columns + c, some,
-                                                     count, columns, rows)
-                              : void()),
-           ...);
-        };
-        run(std::make_index_sequence<most_together>());
-      }
+  //! [in the order of use]
+  std::vector<piece> sorted;
+  for (std::size_t b = 0; b < batch; b += vectors_together)
+    for (std::size_t c = 0; c < columns; c += lanes)
+      for (std::size_t i = b; i < std::min(b + vectors_together, batch); ++i)
+        sorted.push_back(load(x + i * columns + c, std::min(lanes, columns - c)));
+  //! [in the order of use]
+  const std::size_t pieces = (columns + lanes - 1) / lanes;
+  for (std::size_t r = 0; r < rows;) {
+    const std::size_t together = r + rows_together <= rows ? rows_together : 1;
+    for (std::size_t b = 0; b < batch; b += vectors_together) {
+      const auto run = together == 1 ? multiply<1> : multiply<rows_together>;
+      run(y + b * rows + r, w + r * columns, sorted.data() + b * pieces, columns, rows,
+          std::min(vectors_together, batch - b));
     }
+    r += together;
+  }
 }
 
 }  // namespace lab15

@@ -25,7 +25,6 @@ void serve(engine& e) {
       needed += needs_page(r);
     }
     //! [preempt]
-    const bool short_of_pages = needed > e.free_pages();
     while (needed > e.free_pages()) {
       do --next;
       while (e.finished(next));
@@ -36,8 +35,7 @@ void serve(engine& e) {
     next = unfinished(e, next);
     if (running == 0 && next == e.arrived()) e.wait();
     //! [admit]
-    while (!short_of_pages && next < e.arrived() && running < e.slots() &&
-           pages_for(e, e.tokens(next) + 1) + needed <= e.free_pages()) {
+    while (next < e.arrived() && running < e.slots() && pages_for(e, e.tokens(next) + 1) + needed <= e.free_pages()) {
       e.admit(next);
       ++running;
       needed += needs_page(next);
