@@ -142,6 +142,8 @@ class training {
       if (const std::string why = net_.calls().seen().missing(); !why.empty())
         throw lab14::misuse("after the step, " + why);
       losses_.push_back(net_.mean_loss());
+      if (std::isnan(losses_.back()))
+        throw model_error("the loss is not a number; ./course lab 14 says which function to finish first");
       fmt::print("step {:3}  loss {:.6f}\n", i + 1, losses_.back());
       std::fflush(stdout);
       if (times)

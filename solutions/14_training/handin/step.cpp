@@ -6,9 +6,9 @@
 namespace lab14 {
 
 void choose_layers(std::uint8_t* keep, int layers, std::int64_t inner, std::int64_t residual, std::int64_t budget) {
-  // The peak is after the last layer's forward pass, which has just made its inner activations, kept or not. So the
-  // last layers are kept: theirs are the first to go. A plan that keeps k layers holds k at most then, and 1 if k is 0;
-  // when the others are recomputed, one by one, at least as many have gone.
+  // The peak is after the last layer's forward pass, which has just made its inner activations, kept or not. If the
+  // last layer is among the k kept ones, those of k layers are held then, otherwise those of k + 1. When another layer
+  // is recomputed, the last one's are gone and leave room.
   //! [choose]
   const std::int64_t left = budget - (std::int64_t{layers} + 1) * residual;
   const std::int64_t kept = std::clamp<std::int64_t>(left / inner, 0, layers);
