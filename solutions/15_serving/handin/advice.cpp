@@ -21,13 +21,13 @@ double step_seconds(const machine& on, const model& of, std::int64_t batch, std:
 }
 
 std::int64_t turning_point(const machine& on, const model& of, std::int64_t context) {
-  //! [turning point]
+  //! [turning_point]
   const double weights = of.weight_bytes / on.bytes_per_second;
   const double more_arithmetic = of.flops_per_token / on.flops_per_second;  // of one more sequence
   const double more_memory = cache_of(of, context) / on.bytes_per_second;
   if (more_arithmetic <= more_memory) return -1;
   return static_cast<std::int64_t>(std::ceil(weights / (more_arithmetic - more_memory)));
-  //! [turning point]
+  //! [turning_point]
 }
 
 std::int64_t advise(const machine& on, const model& of, std::int64_t context, double limit) {

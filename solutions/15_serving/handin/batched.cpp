@@ -58,13 +58,13 @@ void multiply(float* y, const float* w, const piece* x, std::size_t columns, std
 
 void batched_matvec(float* y, const float* w, const float* x, std::size_t batch, std::size_t rows,
                     std::size_t columns) {
-  //! [in the order of use]
+  //! [order_of_use]
   std::vector<piece> sorted;
   for (std::size_t b = 0; b < batch; b += vectors_together)
     for (std::size_t c = 0; c < columns; c += lanes)
       for (std::size_t i = b; i < std::min(b + vectors_together, batch); ++i)
         sorted.push_back(load(x + i * columns + c, std::min(lanes, columns - c)));
-  //! [in the order of use]
+  //! [order_of_use]
   const std::size_t pieces = (columns + lanes - 1) / lanes;
   for (std::size_t r = 0; r < rows;) {
     const std::size_t together = r + rows_together <= rows ? rows_together : 1;

@@ -43,7 +43,7 @@ int free_pages(const pager* p) { return static_cast<int>(p->free.size()); }
 
 int admit(pager* p, const int* tokens, int count) {
   const int size = p->page_tokens, pages = (count + size - 1) / size;
-  //! [shared prefix]
+  //! [shared_prefix]
   int shared = 0;
   const std::vector<int>* from = nullptr;
   for (const auto& [number, other] : p->live) {
@@ -51,7 +51,7 @@ int admit(pager* p, const int* tokens, int count) {
     const auto equal = std::mismatch(tokens, tokens + most, other.tokens.begin()).first - tokens;
     if (const int whole = static_cast<int>(equal) / size; whole > shared) shared = whole, from = &other.table;
   }
-  //! [shared prefix]
+  //! [shared_prefix]
   if (pages - shared > free_pages(p)) return -1;
   pager::sequence one{{tokens, tokens + count}, {}};
   for (int i = 0; i < shared; ++i) {
@@ -76,13 +76,13 @@ bool append(pager* p, int sequence, int token, page_copy* copy) {
   if ((begins_page || shared) && p->free.empty()) return false;
   *copy = {};
   if (begins_page) to.table.push_back(p->take());
-  //! [copy on write]
+  //! [copy_on_write]
   if (shared) {
     *copy = {to.table.back(), p->take()};
     p->drop(copy->from);
     to.table.back() = copy->to;
   }
-  //! [copy on write]
+  //! [copy_on_write]
   to.tokens.push_back(token);
   return true;
 }
