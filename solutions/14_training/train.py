@@ -5,8 +5,8 @@ check repeats what the program train did: the same start (train --write START), 
 RECORD), in FP32, and writes the losses of both as JSON. It prints the largest difference and exits with 1 if that is
 over 1e-4.
 
-bench times a step of GPT-2 124M, B = 4, T = 1024, eager and compiled, with FP32, TF32 and bf16 products, and AdamW fused
-or not; it needs a GPU. A step is forward, backward and update, with gradients set to None, as PyTorch does it.
+bench times a step of GPT-2 124M, B = 4, T = 1024, eager and compiled, with FP32, TF32 and bf16 products, and AdamW
+fused or not; it needs a GPU. A step is forward, backward and update, with gradients set to None, as PyTorch does it.
 """
 import argparse
 import json

@@ -335,7 +335,8 @@ inline lab::test_case training_case(const std::string& entry, const training_sha
   result.inputs = [s](std::uint64_t seed) {
     lab::random_sizes draw(seed + 1);
     std::vector<std::int32_t> tokens, targets;
-    // A few tokens come often, as in a text. Each micro-batch ignores another share of its targets, but never its first.
+    // A few tokens come often, as in a text. Each micro-batch ignores another share of its targets, but never its
+    // first.
     for (std::size_t i = 0, all = s.tokens_in_step() * static_cast<std::size_t>(s.steps); i < all; ++i) {
       const std::size_t rows = static_cast<std::size_t>(s.rows());
       const bool ignore = draw(0, 9) < static_cast<std::int64_t>(i / rows % 4) * 2 && i % rows != 0;
