@@ -32,7 +32,6 @@ void serve(engine& e) {
       e.preempt(next);
     }
     //! [preempt]
-    next = unfinished(e, next);
     if (running == 0 && next == e.arrived()) e.wait();
     //! [admit]
     while (next < e.arrived() && running < e.slots() && pages_for(e, e.tokens(next) + 1) + needed <= e.free_pages()) {
