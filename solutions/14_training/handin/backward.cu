@@ -1,6 +1,6 @@
 // Gradients of GELU and LayerNorm, each array read once. A LayerNorm's two gradients want opposite things: d_x needs
-// sums along a row, d_weight and d_bias need sums down a column. So a thread owns four columns and walks down the rows
-// of its block with their sums in registers, and only the sums of a row travel between threads.
+// sums along a row, d_weight and d_bias need sums down a column. So a warp holds a whole row in registers, and beside
+// it the column sums of all rows that it has had: lanes exchange the sums of a row, and no barrier stops the loop.
 #include <lab/device.hpp>
 
 #include <algorithm>
@@ -43,18 +43,9 @@ __global__ void gelu_backward_kernel(float* d_in,                          // (n
 
 // ---- LayerNorm -----------------------------------------------------------------------------------------------------
 
-constexpr int most_threads = 512, most_blocks = 128;
-constexpr int rows_at_once = 4;  // by each thread: so many loads are on their way together
+constexpr int warps = 8, most_blocks = 128;
 
-/// A block has several groups of threads; each covers a row, and takes rows_at_once rows at a time.
-struct shape {
-  int width, groups, blocks;
-};
-
-shape shape_of(int rows, int channels) {
-  const int width = 32 * ceil_div(channels, 4 * 32), groups = most_threads / width;
-  return {width, groups, std::min(most_blocks, ceil_div(rows, groups * rows_at_once))};
-}
+int blocks_for(int rows) { return std::min(most_blocks, ceil_div(rows, warps)); }
 
 __device__ float4 operator+(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
 __device__ float4 operator-(float4 a, float4 b) { return {a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w}; }
@@ -68,65 +59,60 @@ __device__ float sum_of_warp(float value) {
 }
 
 //! [rows]
-__global__ void __launch_bounds__(most_threads)
-    rows_kernel(float* d_x,                            // (rows, channels)
-                float* partial,                        // (blocks, 2, channels): sums for d_weight, d_bias
-                const float* x,                        // (rows, channels)
-                const float* weight,                   // (channels)
+/// A lane has `quads` times four channels: enough of a row is on its way at once that one block fills a multiprocessor.
+template <int quads>
+__global__ void __launch_bounds__(32 * warps)
+    rows_kernel(float4* d_x,                           // (rows, width), where width is channels / 4
+                float4* partial,                       // (blocks, 2, width): sums for d_weight, d_bias
+                const float4* x,                       // (rows, width)
+                const float4* weight,                  // (width)
                 const float* mean, const float* rstd,  // (rows) each
-                const float* d_out,                    // (rows, channels)
-                int rows, int channels) {
-  __shared__ float2 row_sums[2][rows_at_once][most_threads / 32];
-  __shared__ float4 column_sums[2][most_threads];
-  const int column = 4 * threadIdx.x, group = threadIdx.y, groups = blockDim.y;
-  const int warps = blockDim.x / 32, first_warp = group * warps, warp = first_warp + threadIdx.x / 32;
-  const bool owns = column < channels;
-  const float4 w = owns ? *reinterpret_cast<const float4*>(weight + column) : float4{};
-  float4 to_weight{}, to_bias{};
-  int buffer = 0;  // two, so that one barrier for each step is enough
-  for (int first = blockIdx.x * groups * rows_at_once; first < rows; first += gridDim.x * groups * rows_at_once) {
-    const int row = first + group * rows_at_once;
-    float4 normal[rows_at_once] = {}, d[rows_at_once] = {}, so_far[rows_at_once] = {};
-    float scale[rows_at_once] = {};
+                const float4* d_out,                   // (rows, width)
+                int rows, int width) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const float mean_of_sum = 0.25f / width;
+  float4 w[quads] = {}, to_weight[quads] = {}, to_bias[quads] = {};
+  for (int i = 0; i < quads; ++i)
+    if (const int q = 32 * i + lane; q < width) w[i] = weight[q];
+  for (int row = blockIdx.x * warps + warp; row < rows; row += gridDim.x * warps) {
+    float4 normal[quads] = {}, d[quads] = {}, so_far[quads] = {};
 #pragma unroll
-    for (int k = 0; k < rows_at_once; ++k) {
-      if (row + k >= rows || !owns) continue;
-      const int at = (row + k) * channels + column;
-      normal[k] = *reinterpret_cast<const float4*>(x + at);
-      d[k] = *reinterpret_cast<const float4*>(d_out + at);
-      so_far[k] = *reinterpret_cast<const float4*>(d_x + at);
-      scale[k] = rstd[row + k];
-      normal[k] = (normal[k] - all(mean[row + k])) * all(scale[k]);
+    for (int i = 0; i < quads; ++i) {
+      const int q = 32 * i + lane;
+      if (q >= width) continue;
+      normal[i] = x[row * width + q];
+      d[i] = d_out[row * width + q];
+      so_far[i] = d_x[row * width + q];
     }
+    const float4 center = all(mean[row]), scale = all(rstd[row]);
+    float sum_g = 0.0f, sum_g_normal = 0.0f;
 #pragma unroll
-    for (int k = 0; k < rows_at_once; ++k) {
-      to_weight = to_weight + d[k] * normal[k];
-      to_bias = to_bias + d[k];
-      d[k] = d[k] * w;
-      const float2 sums{sum_of_warp(sum(d[k])), sum_of_warp(sum(d[k] * normal[k]))};
-      if (threadIdx.x % 32 == 0) row_sums[buffer][k][warp] = sums;
+    for (int i = 0; i < quads; ++i) {
+      normal[i] = (normal[i] - center) * scale;
+      to_weight[i] = to_weight[i] + d[i] * normal[i];
+      to_bias[i] = to_bias[i] + d[i];
+      d[i] = d[i] * w[i];
+      sum_g += sum(d[i]);
+      sum_g_normal += sum(d[i] * normal[i]);
     }
-    __syncthreads();
+    const float4 mean_g = all(sum_of_warp(sum_g) * mean_of_sum),
+                 mean_g_normal = all(sum_of_warp(sum_g_normal) * mean_of_sum);
 #pragma unroll
-    for (int k = 0; k < rows_at_once; ++k) {
-      if (row + k >= rows || !owns) continue;
-      float2 sums{};
-      for (int i = first_warp; i < first_warp + warps; ++i)
-        sums.x += row_sums[buffer][k][i].x, sums.y += row_sums[buffer][k][i].y;
-      const float4 mean_g = all(sums.x / channels), mean_g_normal = all(sums.y / channels);
-      *reinterpret_cast<float4*>(d_x + (row + k) * channels + column) =
-          so_far[k] + all(scale[k]) * (d[k] - mean_g - normal[k] * mean_g_normal);
-    }
-    buffer ^= 1;
+    for (int i = 0; i < quads; ++i)
+      if (const int q = 32 * i + lane; q < width)
+        d_x[row * width + q] = so_far[i] + scale * (d[i] - mean_g - normal[i] * mean_g_normal);
   }
-  const int thread = group * blockDim.x + threadIdx.x;
-  column_sums[0][thread] = to_weight;
-  column_sums[1][thread] = to_bias;
-  __syncthreads();
-  if (!owns || group >= 2) return;  // there are at least two groups: one for each sum
-  float4 total{};
-  for (int i = 0; i < groups; ++i) total = total + column_sums[group][i * blockDim.x + threadIdx.x];
-  *reinterpret_cast<float4*>(partial + (2 * blockIdx.x + group) * channels + column) = total;
+  __shared__ float4 sums[warps][32 * quads];
+  for (int which = 0; which < 2; ++which) {
+    __syncthreads();
+    for (int i = 0; i < quads; ++i) sums[warp][32 * i + lane] = which == 0 ? to_weight[i] : to_bias[i];
+    __syncthreads();
+    for (int q = threadIdx.x; q < width; q += 32 * warps) {
+      float4 total{};
+      for (int i = 0; i < warps; ++i) total = total + sums[i][q];
+      partial[(2 * blockIdx.x + which) * width + q] = total;
+    }
+  }
 }
 //! [rows]
 
@@ -155,17 +141,26 @@ void gelu_backward(float* d_in, const float* in, const float* d_out, int n, cuda
 }
 
 std::size_t layer_norm_partial(int rows, int channels) {
-  return static_cast<std::size_t>(2 * shape_of(rows, channels).blocks) * static_cast<std::size_t>(channels);
+  return static_cast<std::size_t>(2 * blocks_for(rows)) * static_cast<std::size_t>(channels);
 }
 
 void layer_norm_backward(float* d_x, float* d_weight, float* d_bias, float* partial, const float* x,
                          const float* weight, const float* mean, const float* rstd, const float* d_out, int rows,
                          int channels, cudaStream_t stream) {
-  const shape s = shape_of(rows, channels);
-  rows_kernel<<<s.blocks, dim3(s.width, s.groups), 0, stream>>>(d_x, partial, x, weight, mean, rstd, d_out, rows,
-                                                                channels);
+  const int blocks = blocks_for(rows);
+  const auto launch = [&](auto kernel) {
+    const auto quads_of = [](auto* p) { return reinterpret_cast<const float4*>(p); };
+    kernel<<<blocks, 32 * warps, 0, stream>>>(reinterpret_cast<float4*>(d_x), reinterpret_cast<float4*>(partial),
+                                              quads_of(x), quads_of(weight), mean, rstd, quads_of(d_out), rows,
+                                              channels / 4);
+  };
+  const int quads = ceil_div(channels, 4 * 32);
+  quads <= 2   ? launch(rows_kernel<2>)
+  : quads <= 4 ? launch(rows_kernel<4>)
+  : quads <= 6 ? launch(rows_kernel<6>)
+               : launch(rows_kernel<8>);
   LAB_CUDA_CHECK(cudaGetLastError());
-  columns_kernel<<<ceil_div(2 * channels, 32), dim3(32, sharing), 0, stream>>>(d_weight, d_bias, partial, s.blocks,
+  columns_kernel<<<ceil_div(2 * channels, 32), dim3(32, sharing), 0, stream>>>(d_weight, d_bias, partial, blocks,
                                                                                channels);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
