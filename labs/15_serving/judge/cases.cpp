@@ -345,12 +345,14 @@ class pager_judge {
   }
 
   /// What is wrong with a table that was read with that much room.
-  static std::string other_table(const std::vector<int32_t>& want, const int32_t* told, int room) {
+  std::string other_table(const std::vector<int32_t>& want, const int32_t* told, int room) const {
     const int count = std::min(static_cast<int>(want.size()), room);
     if (told[0] != count) return fmt::format("table has {} pages, should have {}", told[0], count);
     for (int i = 0; i < count; ++i)
       if (told[1 + i] != want[at(i)])
         return fmt::format("table has page {} at {}, should have {}", told[1 + i], i, want[at(i)]);
+    for (int i = count; i < plan_.pages; ++i)
+      if (told[1 + i] != absent) return fmt::format("table was written beyond the {} pages that it had room for", room);
     return "";
   }
 

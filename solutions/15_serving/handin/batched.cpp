@@ -13,10 +13,13 @@ namespace {
 
 // As many sums as fit into registers, with the weights of the rows and one piece of a vector: 24 of 32, 12 of 16.
 #ifdef __AVX512F__
-constexpr std::size_t lanes = 16, rows_together = 3, vectors_together = 8;
+constexpr std::size_t lanes = 16, vectors_together = 8;
+#elif defined(__AVX__)
+constexpr std::size_t lanes = 8, vectors_together = 4;
 #else
-constexpr std::size_t lanes = 8, rows_together = 3, vectors_together = 4;
+constexpr std::size_t lanes = 4, vectors_together = 4;
 #endif
+constexpr std::size_t rows_together = 3;
 using piece [[gnu::vector_size(lanes * sizeof(float))]] = float;
 
 piece load(const float* from, std::size_t count = lanes) {
