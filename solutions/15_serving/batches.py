@@ -87,6 +87,7 @@ def replayed(model):
     if model.device != "cuda":
         return model.step
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(3):
             model.step()
@@ -134,9 +135,9 @@ def measure_in_process(batch, layers, device, seconds, together, results):
 def replicas(count, batch, layers, device, seconds):
     """Several processes at once, each with its own weights; without MPS the GPU gives each a share of the time."""
     context = multiprocessing.get_context("spawn")
-    together, results = context.Barrier(count), context.Queue()
+    together, results = context.Barrier(count, timeout=300), context.Queue()
     arguments = (batch, layers, device, seconds, together, results)
-    processes = [context.Process(target=measure_in_process, args=arguments) for _ in range(count)]
+    processes = [context.Process(target=measure_in_process, args=arguments, daemon=True) for _ in range(count)]
     for process in processes:
         process.start()
     each = [results.get(timeout=600) for _ in processes]

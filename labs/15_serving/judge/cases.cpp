@@ -139,20 +139,20 @@ void add_advice(std::vector<test_case>& all) {
                             {with(exact, {1}),  // 1024, where both take equally long
                              with(exact, {2}),  // never: each sequence adds as much memory time as arithmetic
                              with(exact, {3}), with(a100_llama_8b, {1}), with(a100_llama_8b, {4096}),
-                             with({1e9, 1e12, 1e12, 9e12, 2e3, 1}, {1})}));  // beyond 2^31
+                             with({1e9, 1e12, 1e12, 9.1234567e12, 2.7e3, 1}, {1})}));  // beyond 2^31
   const double weights = 0x1p31, token = 0x1p21, read = 0x1p-9, each = 0x1p-19;
   all.push_back(advice_case(
       "advise_for", "listed",
       {with(h200_llama_1b, {1024, 0.005}), with(h200_llama_1b, {1024, 0.1}), with(h200_llama_1b, {1, 0.0009}),
-       with(a100_llama_8b, {4096, 0.05}), with(exact, {1, read + 100 * each}),        // exactly 100
-       with(exact, {1, read + 100 * each - 0x1p-30}),                                 // 99
-       with(exact, {1, read}), with(exact, {1, read / 2}),                            // none
-       with(exact, {1, read + 1500 * each}),                                          // arithmetic: 1262
-       with(exact, {1, 0x1p-7}),                                                      // arithmetic: 2048
-       with_memory(exact, weights + 64 * token, {1, 1}),                              // exactly 64
-       with_memory(exact, weights + 64 * token - 1, {1, 1}),                          // 63
-       with_memory(exact, weights, {1, 1}), with_memory(exact, weights / 2, {1, 1}),  // none
-       with(huge, {1, 1e9})}));
+       with(a100_llama_8b, {4096, 0.05}), with(exact, {1, read + 100 * each}),            // exactly 100
+       with(exact, {1, read + 100 * each - 0x1p-30}),                                     // 99
+       with(exact, {1, read}), with(exact, {1, read / 2}),                                // none
+       with(exact, {1, read + 1500 * each}),                                              // arithmetic: 1262
+       with(exact, {1, 0x1p-7}),                                                          // arithmetic: 2048
+       with_memory(exact, weights + 64 * token, {1, 1}),                                  // exactly 64
+       with_memory(exact, weights + 64 * token - 1, {1, 1}),                              // 63
+       with_memory(exact, weights, {1, 1}), with_memory(exact, weights / 2, {1, 1}),      // none
+       with(huge, {1, 1e9}), with({1e15, 1e16, 1e15, 1e9, 10, 0x1p24 + 1}, {1, 1e9})}));  // not in int, not in float
 }
 
 // ---- pages ----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ struct pager {
     std::vector<int> tokens, table;
   };
 
-  int page_tokens, next = 0;
+  int page_tokens = 0, next = 0;
   std::vector<int> owners;  ///< of each page
   std::vector<int> free;
   std::map<int, sequence> live;
@@ -32,7 +32,9 @@ struct pager {
 };
 
 pager* make_pager(int pages, int page_tokens) {
-  auto* p = new pager{page_tokens, 0, std::vector<int>(static_cast<std::size_t>(pages)), {}, {}};
+  auto* p = new pager;
+  p->page_tokens = page_tokens;
+  p->owners.resize(static_cast<std::size_t>(pages));
   for (int page = pages; page-- > 0;) p->free.push_back(page);
   return p;
 }
