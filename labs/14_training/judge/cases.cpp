@@ -283,7 +283,7 @@ struct settings {
 };
 
 /// Gradients between 1e-9, far below epsilon's square root, and 1000; the first step has m = v = 0, and one parameter
-/// in eight has v = g = 0 in any step.
+/// in eight has g = 0 in any step, and half of these v = m = 0, too.
 test_case adamw(const std::string& entry, int64_t n, int64_t step, const settings& s) {
   test_case c;
   c.entry = entry;
@@ -296,8 +296,9 @@ test_case adamw(const std::string& entry, int64_t n, int64_t step, const setting
            v = lab::random_floats(at(n), seed + 2), g = lab::random_floats(at(n), seed + 3),
            size = lab::random_floats(at(n), seed + 4);
     lab::for_each_index(at(n), [&](std::size_t i) {
-      const float magnitude = std::exp2(20.0f * size[i] - 10.0f), none = std::abs(v[i]) < 0.125f ? 0.0f : 1.0f;
-      g[i] *= magnitude * none;
+      const float magnitude = std::exp2(20.0f * size[i] - 10.0f), gradient = std::abs(v[i]) < 0.125f ? 0.0f : 1.0f,
+                  none = w[i] < 0 ? gradient : 1.0f;
+      g[i] *= magnitude * gradient;
       v[i] = step == 1 ? 0.0f : none * (magnitude * v[i]) * (magnitude * v[i]);
       m[i] *= step == 1 ? 0.0f : none * magnitude;
     });
@@ -457,6 +458,11 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(lab::like("layer_norm_backward/4096x768", layer_norm_backward(draw(4097, 4600), 8 * draw(75, 128))));
   all.push_back(lab::like("cross_entropy/24x50257-50304",
                           cross_entropy(draw(24, 32), vocabulary, (vocabulary + 63) / 64 * 64, 1.0f / 1000)));
+  // Beyond the rows of a grid in y, and beyond every size above.
+  all.push_back(layer_norm_backward(draw(65'537, 70'000), 4));
+  all.push_back(cross_entropy(draw(65'537, 70'000), 3, 4, 1e-3f));
+  all.push_back(gelu_backward(draw(2'500'000, 3'500'000)));
+  all.push_back(adamw("adamw", draw(2'500'000, 3'500'000), draw(2, 50), drawn_settings()));
   for (test_case& c : lab14::drawn_step_cases(seed)) all.push_back(std::move(c));
   return all;
 }

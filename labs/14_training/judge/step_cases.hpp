@@ -94,6 +94,9 @@ inline lab::test_case choose_layers_case(int layers, int percent) {
     const std::int64_t residual = layers <= 4 ? draw(1, 9) : draw(1, std::int64_t{1} << 36);
     const std::int64_t inner = residual * draw(1, 15) + draw(0, residual);
     const std::int64_t least = (layers + 1) * residual + inner, most = least + (layers - 1) * inner;
+    if (percent > 100'000)  // more than any number of layers in 32 bits needs
+      return std::vector{lab::buffer::of(
+          std::vector<std::int64_t>{draw(1, 15), 1, std::numeric_limits<std::int64_t>::max() - draw(0, 9)})};
     // Sometimes exactly what a number of layers needs, or a byte less.
     std::int64_t budget = least + (most - least) * percent / 100;
     if (draw(0, 1) == 1) budget = std::max(least, budget - (budget - least) % inner - draw(0, 1));
@@ -130,7 +133,10 @@ inline lab::test_case training_step_case(int layers, int micro_batches, int perc
     keep_flags keep;
     std::vector<std::int32_t> targets;
     for (int i = 0; i < layers; ++i) keep.push_back(draw(1, 100) <= percent);
-    for (int m = 0; m < micro_batches; ++m) targets.push_back(static_cast<std::int32_t>(draw(m > 0 ? 0 : 1, 1000)));
+    // In some micro-batches all targets are ignored, but not in all.
+    const auto never = draw(0, micro_batches - 1);
+    for (int m = 0; m < micro_batches; ++m)
+      targets.push_back(m != never && draw(0, 2) == 0 ? 0 : static_cast<std::int32_t>(draw(1, 1000)));
     return std::vector{lab::buffer::of(keep), lab::buffer::of(targets)};
   };
   result.check = [=](std::span<const lab::buffer> before, std::span<const lab::buffer> got) -> std::string {
@@ -386,6 +392,8 @@ inline std::vector<lab::test_case> step_cases() {
   std::vector<lab::test_case> all;
   for (const int layers : {1, 2, 3, 4, 7, 12, 13, 48, 200})
     for (const int percent : {0, 30, 60, 100}) all.push_back(choose_layers_case(layers, percent));
+  for (const int percent : {101, 1000, 1'000'000})
+    for (const int layers : {1, 4, 13}) all.push_back(choose_layers_case(layers, percent));
   for (const int layers : {1, 2, 3, 12})
     for (const int micro_batches : {1, 3})
       for (const int percent : {0, 50, 100}) all.push_back(training_step_case(layers, micro_batches, percent));
