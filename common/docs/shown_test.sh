@@ -66,6 +66,7 @@ profile FILE.cu --flame                                 profile.command.flame
 profile PROGRAM                                         profile.command.gpt2
 profile PROGRAM --flame                                 profile.command.flame
 profile timeline                                        lab12.timeline
+profile train                                           lab14.train.profile
 profile gpt2                                            profile.command.gpt2
 profile gpt2 --backend sim -- --pass cuda --random tiny --batch 2 --time 32   profile.command.gpt2
 profile gpt2 -- --my-ranges                             gpt2.other_labs.sim
@@ -103,6 +104,9 @@ build/bin/gpt2.sim --pass cuda --random tiny --batch 2 --time 32 --count   there
 build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --count   gpt2.count
 build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --trace   gpt2.trace
 build/bin/gpt2.solution.sim --pass cuda --random tiny --batch 2 --time 32 --two-blocks --trace --graph   gpt2.trace.graph
+cmake --build build --target train.sim && build/bin/train.sim   lab14.train
+build/bin/train.sim --keep 2 --steps 3                  lab14.train
+build/bin/train.cuda --model d12 --batch 4 --length 1024   gpu
 cmake --build build --target lab11.backward.sim && build/bin/lab11.backward.sim   lab11.backward.sim
 cmake --build build --target lab09.hopper.sim && build/bin/lab09.hopper.sim       lab09.hopper.sim
 cmake --build build --target lab09.loss && build/bin/lab09.loss   there

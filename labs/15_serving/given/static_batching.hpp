@@ -1,0 +1,28 @@
+// Given: static batching. A batch is filled, and runs until its longest request ends. It preempts nobody, so there must
+// be pages for all texts of a batch.
+#pragma once
+
+#include <vector>
+
+#include "serving.hpp"
+
+namespace lab15 {
+
+inline void serve_in_batches(engine& e) {
+  for (int next = 0; next < e.requests();) {
+    if (e.arrived() == next) e.wait();
+    std::vector<int> batch;
+    for (; next < e.arrived() && static_cast<int>(batch.size()) < e.slots(); ++next) {
+      e.admit(next);
+      batch.push_back(next);
+    }
+    const auto somebody_runs = [&] {
+      for (const int r : batch)
+        if (!e.finished(r)) return true;
+      return false;
+    };
+    while (somebody_runs()) e.step();
+  }
+}
+
+}  // namespace lab15
