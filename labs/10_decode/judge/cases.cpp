@@ -715,6 +715,7 @@ std::vector<test_case> cases() {
   all.push_back(tokens("one_layer", one_layer, 0, 8));
   all.push_back(tokens("one_layer", one_layer, 7, 17));  // fills the cache
   all.push_back(tokens("many_tokens", {1, 8, 1, 1, 64, 8, 1100, 4}, 2, 1, logit_kind::equal));
+  all.push_back(tokens("very_many_tokens", {1, 8, 1, 1, 64, 8, 4300, 4}, 2, 1, logit_kind::equal));
   all.push_back(tokens("small", small, 7, 3, logit_kind::below_zero));
 
   all.push_back(lab::figures_case("figures/launches", [] { return launches(counted.layers); }));
