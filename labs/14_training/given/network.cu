@@ -1,4 +1,4 @@
-// Given: GPT-2 in training, see network.hpp. Kernels here are plain: one thread an element, one warp a row.
+// Given: GPT-2 in training, see network.hpp. Kernels here are plain: one thread per element, one warp per row.
 #include "network.hpp"
 
 #include <algorithm>

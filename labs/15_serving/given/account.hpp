@@ -90,7 +90,7 @@ class account {
         return {};
       case engine_call::step: return take_step();
       case engine_call::wait:
-        if (running_ > 0) return "somebody runs";
+        if (running_ > 0) return "requests run";
         if (first_waiting() < requests()) return "request " + std::to_string(first_waiting()) + " waits";
         if (arrived() == requests()) return "nobody will arrive";
         now_ = of_.requests[at(arrived())].arrives;

@@ -12,7 +12,7 @@ namespace lab15 {
 inline constexpr int most_names = 64;
 inline constexpr std::int32_t absent = -9;  ///< where there is no answer
 
-/// An operation that makes no sense is skipped: on a name that has no sequence, or a new sequence for one that has.
+/// An impossible operation is skipped: on a name that has no sequence, or a new sequence for one that has.
 struct operation {
   enum kind : std::int32_t { admit, fork, append, release };
   std::int32_t what = release, name = 0, other = 0;  ///< fork: from `name` to `other`

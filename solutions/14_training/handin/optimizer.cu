@@ -1,4 +1,4 @@
-// AdamW on the device: 28 bytes a parameter and a few operations, so the only question is how they are moved.
+// AdamW on the device: 28 bytes per parameter and a few operations, so the only question is how they are moved.
 #include <lab/device.hpp>
 
 #include <cmath>
