@@ -28,6 +28,9 @@ std::int64_t whole(double x) { return static_cast<std::int64_t>(x); }
 void run_pages(const lab::call& c) {
   const int pages = c.parameter(0), size = c.parameter(1);
   pager* const p = make_pager(pages, size);
+  pager* const other = make_pager(2, size);  // a server has one for each device
+  constexpr int token = 1;
+  admit(other, &token, 1);
   std::vector<int> number(most_names, -1);
   const auto* next = c.input<std::int32_t>(0);
   auto* out = c.output<std::int32_t>(0);
@@ -36,7 +39,7 @@ void run_pages(const lab::call& c) {
     const operation now = operation::read(next);
     int &of = number[static_cast<std::size_t>(now.name)], &to = number[static_cast<std::size_t>(now.other)];
     std::fill_n(out, width, absent);
-    page_copy copy{absent, absent};
+    page_copy copy;
     if (now.what == operation::admit && of < 0) out[0] = of = admit(p, now.tokens, now.count);
     if (now.what == operation::fork && of >= 0 && to < 0) out[0] = to = fork(p, of);
     if (now.what == operation::append && of >= 0) out[0] = append(p, of, now.tokens[0], &copy);
@@ -45,7 +48,7 @@ void run_pages(const lab::call& c) {
       out[0] = of = -1;
     }
     out[1] = copy.from, out[2] = copy.to;
-    out[3] = free_pages(p);
+    out[3] = free_pages(other) == 1 ? free_pages(p) : absent;
     std::vector<int> table(static_cast<std::size_t>(pages), absent);
     const auto tell = [&](int name, int room, std::int32_t* to_answer) {
       if (const int one = number[static_cast<std::size_t>(name)]; one >= 0) {
@@ -58,6 +61,7 @@ void run_pages(const lab::call& c) {
     tell(now.witness, now.room, out + 5 + pages);
   }
   free_pager(p);
+  free_pager(other);
 }
 
 void run_serve(const lab::call& c) {

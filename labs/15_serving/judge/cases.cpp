@@ -167,10 +167,14 @@ std::vector<int32_t> operations_of(const pager_plan& plan, std::uint64_t seed) {
   lab::random_sizes draw(seed);
   const auto any = [&](int64_t least, int64_t most) { return static_cast<int32_t>(draw(least, most)); };
   // Sequences begin like one of three texts, and have few different tokens: pages are often equal, also by accident.
-  const int32_t alphabet = plan.shares ? 1 : std::numeric_limits<int32_t>::max();
+  // The tokens differ in few bits: a type that is too narrow takes them for equal.
+  const auto token = [&] {
+    constexpr int32_t few[] = {0x4000'0000, 0x4000'0001, 0x4001'0000};
+    return plan.shares ? few[any(0, 9) / 4] : any(0, std::numeric_limits<int32_t>::max());
+  };
   std::vector<std::vector<int32_t>> texts(3);
   for (auto& text : texts)
-    for (int i = 0; i < plan.longest; ++i) text.push_back(any(0, alphabet));
+    for (int i = 0; i < plan.longest; ++i) text.push_back(token());
   std::vector<int32_t> all;
   const auto add = [&](int32_t what, int32_t name, const std::vector<int32_t>& tokens) {
     all.insert(all.end(), {what, name, any(0, plan.names - 1), any(0, plan.names - 1),
@@ -183,13 +187,13 @@ std::vector<int32_t> operations_of(const pager_plan& plan, std::uint64_t seed) {
       const auto count = at(any(1, plan.longest));
       std::vector<int32_t> tokens = texts[at(any(0, 2))];
       const auto common = at(std::max(0, any(0, plan.longest / plan.page_tokens) * plan.page_tokens + any(-1, 1)));
-      for (std::size_t t = plan.shares ? common : 0; t < tokens.size(); ++t) tokens[t] = any(0, alphabet);
+      for (std::size_t t = plan.shares ? common : 0; t < tokens.size(); ++t) tokens[t] = token();
       tokens.resize(count);
       add(operation::admit, name, tokens);
     } else if (kind <= 30 && plan.shares) {
       add(operation::fork, name, {});
     } else if (kind <= 88) {
-      add(operation::append, name, {any(0, alphabet)});
+      add(operation::append, name, {token()});
     } else {
       add(operation::release, name, {});
     }
@@ -620,7 +624,8 @@ test_case paged(const batch_shape& s) {
         int32_t page = order[at(i * s.width + j)];
         if (j < shared) page = table[at((i - 1) * s.width + j)];
         if (j > 0 && j < whole && any(0, 9) == 0) page = table.back();
-        if (j * page_tokens >= length) page = never[any(0, 2)];
+        if (j * page_tokens >= length)  // an older sequence's page, or no page
+          page = any(0, 2) != 0 ? any(0, static_cast<int32_t>(pages - 1)) : never[any(0, 2)];
         table.push_back(page);
         for (int32_t t = 0; t < page_tokens && j * page_tokens + t < length; ++t)
           used[at(page * page_tokens + t)] = true;
@@ -804,9 +809,10 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   const int kv_heads = draw(1, 4);
   all.push_back(paged({draw(2, 6), kv_heads << draw(0, 3), kv_heads, 64 * draw(1, 2), draw(2, 30)}));
   all.push_back(lab::like("paged_attention/36x16:4x128-16", paged({2 * draw(17, 22), 16, 4, 128, draw(10, 24)})));
-  const int many_heads = draw(5, 12);
-  all.push_back(paged({draw(9, 80), 2 * many_heads, many_heads, 64, draw(2, 4)}));
-  all.push_back(paged({1, 1, 1, 128, draw(500, 600), {draw(7000, 7999)}}));
+  const int many_heads = draw(17, 24);
+  all.push_back(paged({draw(260, 400), 1, 1, 64, 2}));
+  all.push_back(paged({draw(9, 40), 2 * many_heads, many_heads, 64, draw(2, 4)}));
+  all.push_back(paged({1, 8, 1, 128, draw(1000, 1100), {draw(15'000, 15'999)}}));
   for (int i = 0; i < 2; ++i) all.push_back(batched(draw(1, 16), draw(2, 100), 8 * draw(1, 300)));
   all.push_back(batched(draw(9, 16), draw(1001, 1200), 8 * draw(20, 40)));
   all.push_back(batched(draw(1, 16), draw(3, 9), 8 * draw(1025, 2000)));
