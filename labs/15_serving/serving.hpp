@@ -105,7 +105,7 @@ class engine {
 /// - while the running requests need more new pages for their next tokens than are free, preempts the one that arrived
 ///   last;
 /// - then admits the waiting request that arrived first, as long as there is a free slot, and pages for its tokens, for
-///   its next one, and for the next ones of all that run; nobody overtakes it.
+///   its next one, and for the next ones of all that run; no request overtakes it.
 /// Never steps with nothing running. A request alone always fits.
 void serve(engine& e);
 

@@ -337,8 +337,7 @@ test_case adamw(const std::string& entry, int64_t n, int64_t step, const setting
   return c;
 }
 
-// ---- arithmetic for predictions
-// --------------------------------------------------------------------------------------
+// ---- predictions ----------------------------------------------------------------------------------------------------
 
 constexpr int64_t gpt2_parameters = 124'439'808;  // of GPT-2 124M
 

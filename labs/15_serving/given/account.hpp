@@ -92,7 +92,7 @@ class account {
       case engine_call::wait:
         if (running_ > 0) return "requests run";
         if (first_waiting() < requests()) return "request " + std::to_string(first_waiting()) + " waits";
-        if (arrived() == requests()) return "nobody will arrive";
+        if (arrived() == requests()) return "all requests have arrived";
         now_ = of_.requests[at(arrived())].arrives;
         return {};
       default: return "there is no such call";
@@ -131,7 +131,7 @@ class account {
     --running_;
   }
   std::string take_step() {
-    if (running_ == 0) return "nobody runs";
+    if (running_ == 0) return "no request runs";
     if (const int pages = needed(); pages > free_pages_) return "the next tokens need " + count(pages) + " free";
     if (first_waiting() < requests()) idle_slots_ += free_slots();
     std::int64_t cached = 0, places = 0;

@@ -1,5 +1,5 @@
-// Given: static batching. A batch is filled, and runs until its longest request ends. It preempts nobody, so there must
-// be pages for all texts of a batch.
+// Given: static batching. A batch is filled, and runs until its longest request ends. It preempts no request, so there
+// must be pages for all texts of a batch.
 #pragma once
 
 #include <vector>
@@ -16,12 +16,12 @@ inline void serve_in_batches(engine& e) {
       e.admit(next);
       batch.push_back(next);
     }
-    const auto somebody_runs = [&] {
+    const auto any_runs = [&] {
       for (const int r : batch)
         if (!e.finished(r)) return true;
       return false;
     };
-    while (somebody_runs()) e.step();
+    while (any_runs()) e.step();
   }
 }
 

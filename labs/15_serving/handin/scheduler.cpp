@@ -1,4 +1,4 @@
-// Who runs in the next step? The skeleton batches statically: a batch runs until its longest request ends.
+// Which requests run in the next step? The skeleton batches statically: a batch runs until its longest request ends.
 #include "serving.hpp"
 #include "static_batching.hpp"
 

@@ -1,5 +1,5 @@
-// Who runs in the next step? Nobody overtakes, and the last to arrive is preempted first: so of the unfinished requests
-// the first ones run and the others wait, and one number says where those who wait begin.
+// Which requests run in the next step? No request overtakes another, and the last to arrive is preempted first: so of
+// the unfinished requests the first ones run and the others wait, and one number says where the waiting ones begin.
 #include "serving.hpp"
 
 namespace lab15 {
