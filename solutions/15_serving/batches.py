@@ -3,17 +3,24 @@
 Makes the records of given/records.md. Run it alone on a GPU, with PyTorch 2.11; it needs no network.
 
   python3 batches.py > batches.json
+  python3 batches.py --replicas > replicas.json   only one process beside several; again with --mps: under MPS, whose
+                                                  daemon it starts for itself and stops
   python3 batches.py --small          a layer on any device, to see that it runs
 
 A step makes one token for each sequence. Weights are random, in bf16; each sequence has a cache for 1024 tokens, all of
-which are read. The whole step is one CUDA graph, so the host takes no part.
+which are read. The whole step is one CUDA graph, so the host takes no part; with --replicas, steps are also launched
+kernel by kernel.
 """
 
 import argparse
+import contextlib
 import json
 import math
 import multiprocessing
+import os
 import statistics
+import subprocess
+import tempfile
 import time
 
 import torch
@@ -82,9 +89,9 @@ def synchronize(device):
         torch.cuda.synchronize()
 
 
-def replayed(model):
-    """A function that makes one step: a graph's replay on a GPU."""
-    if model.device != "cuda":
+def replayed(model, graph):
+    """A function that makes one step: on a GPU a graph's replay, or else its launches."""
+    if model.device != "cuda" or not graph:
         return model.step
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
@@ -92,17 +99,17 @@ def replayed(model):
         for _ in range(3):
             model.step()
     stream.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    captured = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(captured):
         model.step()
-    return graph.replay
+    return captured.replay
 
 
 @torch.inference_mode()
-def measure(batch, layers, device, seconds, together=None):
+def measure(batch, layers, device, seconds, graph=True, together=None):
     """Milliseconds of a step, the median of many. `together` is a barrier of processes that begin at once."""
     model = Model(batch, layers, device)
-    step = replayed(model)
+    step = replayed(model, graph)
     for _ in range(5):
         step()
     synchronize(device)
@@ -128,15 +135,15 @@ def measure(batch, layers, device, seconds, together=None):
     }
 
 
-def measure_in_process(batch, layers, device, seconds, together, results):
-    results.put(measure(batch, layers, device, seconds, together))
+def measure_in_process(batch, layers, device, seconds, graph, together, results):
+    results.put(measure(batch, layers, device, seconds, graph, together))
 
 
-def replicas(count, batch, layers, device, seconds):
+def replicas(count, batch, layers, device, seconds, graph=True):
     """Several processes at once, each with its own weights; without MPS the GPU gives each a share of the time."""
     context = multiprocessing.get_context("spawn")
     together, results = context.Barrier(count, timeout=300), context.Queue()
-    arguments = (batch, layers, device, seconds, together, results)
+    arguments = (batch, layers, device, seconds, graph, together, results)
     processes = [context.Process(target=measure_in_process, args=arguments, daemon=True) for _ in range(count)]
     for process in processes:
         process.start()
@@ -146,6 +153,7 @@ def replicas(count, batch, layers, device, seconds):
     return {
         "processes": count,
         "batch_each": batch,
+        "graph": graph,
         "ms": statistics.median(one["ms"] for one in each),
         "ms_p99": max(one["ms_p99"] for one in each),
         "tokens_per_second": sum(one["tokens_per_second"] for one in each),
@@ -166,14 +174,40 @@ def copy_bandwidth(device, size):
     return 2 * size / statistics.median(times[2:])
 
 
+class Mps:
+    """MPS for processes that start in here: a daemon with folders of its own, which ends with it."""
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        os.environ["CUDA_MPS_PIPE_DIRECTORY"] = os.environ["CUDA_MPS_LOG_DIRECTORY"] = self.folder.name
+        subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True)
+
+    def __exit__(self, *_):
+        subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, check=True)
+        self.folder.cleanup()
+
+
+def replicas_record(layers, device, seconds, small):
+    """One process beside several, whose steps are graphs, or launched kernel by kernel."""
+    sizes = [(1, 2), (2, 2)] if small else [(1, 32), (2, 32), (1, 64), (2, 64), (4, 32), (1, 128)]
+    return [replicas(*size, layers, device, seconds, graph) for graph in (True, False) for size in sizes]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="1 layer, batches 1 to 4, 2 processes")
-    small = parser.parse_args().small
+    parser.add_argument("--replicas", action="store_true", help="one process beside several, and nothing else")
+    parser.add_argument("--mps", action="store_true", help="with --replicas, under MPS")
+    options = parser.parse_args()
+    small = options.small
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" and not small:
         parser.error("there is no GPU here; --small runs on the CPU")
     layers, seconds = (1, 0.2) if small else (16, 3.0)
+    if options.replicas:
+        with Mps() if options.mps else contextlib.nullcontext():
+            print(json.dumps({"mps": options.mps, "processes": replicas_record(layers, device, seconds, small)}, indent=1))
+        return
     bandwidth = copy_bandwidth(device, 1 << 26 if small else 1 << 32)
     batches = []
     for batch in [1, 2, 4] if small else [1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256]:

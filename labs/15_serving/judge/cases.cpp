@@ -317,6 +317,18 @@ doubles waste_of_pages() {
   return result;
 }
 
+/// given/records.md: milliseconds of a step of one process, and tokens per second.
+doubles read_records() {
+  constexpr double ms_64 = 2.54, ms_128 = 3.34, ms_256 = 4.98;
+  constexpr double two_under_mps = 31'172, as_many_in_one = 37'691;  // of 64 sequences each, of 128
+  const setting& h200 = h200_llama_1b;
+  const auto bytes = [&](double processes, double sequences) {
+    return processes * h200[3] + sequences * 1024 * h200[5];
+  };
+  return {1e-3 * ms_256 / (bytes(1, 256) / h200[0]), 1e3 * (ms_128 - ms_64) / 64, 96, bytes(1, 64) / bytes(2, 64),
+          as_many_in_one / two_under_mps};
+}
+
 // ---- attention through a page table ---------------------------------------------------------------------------------
 
 constexpr int32_t page_tokens = 16;
@@ -573,6 +585,7 @@ std::vector<test_case> cases() {
   }));
   all.push_back(lab::figures_case("figures/pages", waste_of_pages));
   all.push_back(lab::figures_case("figures/slots", slots_of_trace));
+  all.push_back(lab::figures_case("figures/records", read_records));
 
   all.push_back(timed(batched(8, 8192, 4096)));
   all.push_back(timed(paged({64, 32, 8, 128, 256, std::vector<int32_t>(64, 4096)})));
