@@ -128,12 +128,12 @@ std::string with_figures(const fs::path& source, std::string line) {
 
 /// An SVG's own description, for readers who cannot see it.
 std::string description_of(const fs::path& drawing) {
-  const std::string svg = text_of(drawing), tag = "<desc id=\"d\">";
-  const std::size_t begin = svg.find(tag), end = svg.find("</desc>");
-  if (begin == std::string::npos || end == std::string::npos)
+  const std::string svg = text_of(drawing);
+  const std::size_t end = svg.find("</desc>"), begin = svg.find('>', svg.find("<desc ")) + 1;
+  if (end == std::string::npos || begin > end)
     throw std::runtime_error(drawing.string() + ": the drawing has no <desc>");
   std::string words;
-  for (const char c : svg.substr(begin + tag.size(), end - begin - tag.size())) {
+  for (const char c : svg.substr(begin, end - begin)) {
     if (std::string_view("\\`*_[]$").find(c) != std::string_view::npos) words += '\\';
     words += c;
   }

@@ -1,4 +1,4 @@
-// What the simulated device does with one warp's access: the drawings show its counts and its layouts, not ours.
+// What the simulated device counts and reports: the drawings show its counts and its layouts, not ours.
 #pragma once
 
 #include <array>
@@ -8,15 +8,8 @@
 
 namespace drawings {
 
-constexpr int line_bytes = 128, sector_bytes = 32, word_bytes = 4, banks = 32;
+constexpr int sector_bytes = 32;
 using warp_offsets = std::array<int, 32>;  ///< in bytes, by lane
-
-template <class Of>
-warp_offsets by_lane(Of of) {
-  warp_offsets offsets{};
-  for (int lane = 0; lane < 32; ++lane) offsets[static_cast<std::size_t>(lane)] = of(lane);
-  return offsets;
-}
 
 /// Sectors of global memory that a load touches of `bytes` (2, 4, 8 or 16) per lane, counted.
 int counted_sectors(const warp_offsets& offsets, int bytes);
@@ -56,8 +49,5 @@ std::string reported_lengths();
 std::vector<std::string> reported_reads();
 /// About two warps without a barrier between them.
 std::string reported_race();
-
-/// A figure of a simulated device, "h200" for example: common/sim/devices has its keys.
-double device_figure(const char* device, const char* key);
 
 }  // namespace drawings
