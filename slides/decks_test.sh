@@ -3,13 +3,13 @@
 # error, and so is a picture without a description. A deck whose front matter says how many minutes it takes is a lecture: its notes say how many each slide takes, no
 # code is longer than 15 lines, and nothing that answers the lab's predictions comes before the slide of class lock. The
 # agenda's minutes are those of the notes, and it has as many votes as the slides. No paragraph has a line break: Marp keeps it.
-# usage: decks_test.sh COURSEDOCS SOURCE
+# usage: decks_test.sh COURSEDOCS DRAWINGS SOURCE
 set -euo pipefail
-coursedocs=$1 source=$2
+coursedocs=$1 drawings=$2 source=$3
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 bad=0
-cp -r "$source/slides/steps" "$place/steps"
+"$drawings" steps "$source" "$place/steps"
 : >"$place/shown"
 # complaints NAME DECK: what is wrong with a deck
 complaints() {

@@ -10,10 +10,10 @@ bad=0 steps=$(cd "$source" && ls -d slides/steps 2>/dev/null || :)  # a student 
 # Every formula of one kind is off: each line that has one must be named.
 for name in is x y width height pieces; do
   rm -rf "$place/copy" && mkdir "$place/copy"
-  (cd "$source" && find README.md labs $steps \( -name '*.svg' -o -name README.md -o -name SEEN.md \) \
+  (cd "$source" && find README.md labs $steps \( -name '*.svg' -o -path 'slides/*.html' -o -name README.md -o -name SEEN.md \) \
     -exec cp --parents -t "$place/copy" {} +)
-  find "$place/copy" -name '*.svg' -exec sed -i "s/ data-$name=\"/&1 + /" {} +
-  wanted=$(cat $(find "$place/copy" -name '*.svg') | grep -c " data-$name=\"")
+  find "$place/copy" \( -name '*.svg' -o -name '*.html' \) -exec sed -i "s/ data-$name=\"/&1 + /" {} +
+  wanted=$(cat $(find "$place/copy" -name '*.svg' -o -name '*.html') | grep -c " data-$name=\"")
   "$drawings" check "$place/copy" >"$place/said" && bad=1
   grep -q " $wanted complaints" "$place/said" || { tail -1 "$place/said"; echo "$wanted lines have a wrong data-$name"; bad=1; }
 done
@@ -39,6 +39,6 @@ notices $launches 's/#0969da/#0969db/' 'its style is another'
 notices $launches 's/three kernels/thirty-three kernels with very long names/' 'is cut off'
 notices $launches 's/Three launches/Few launches/' 'must show this drawing once'
 notices $walks 's/\(class="waste".* d="M\)[0-9.]* /\199 /' 'two_walks.svg:[0-9]*: x is 99 (piece 1)'
-[[ -z $steps ]] || notices slides/steps/five_reads.svg 's/no report/never written/' 'read.1 is "no report"'
+[[ -z $steps ]] || notices slides/steps/13_when_it_crashes.html 's/no report/never written/' 'read.1 is "no report"'
 notices labs/drawings/course.svg 's/>3 h</>4 h</' 'lab.01.hours is "3"'
 exit $bad

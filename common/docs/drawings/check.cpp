@@ -1,12 +1,13 @@
-// The drawings of the handouts, labs/NN_topic/drawings/NAME.svg, and the steps of the decks, slides/steps/NAME.svg. The
-// SVG files are the source; one element is one line. Each numeral in them says where it comes from: a formula next to
-// it, or the list of those that are given. INSTRUCTOR.md has the attributes.
-//   drawings check SOURCE  fails if a figure is not what its formula gives, a numeral has no source, text does not fit,
-//   the
-//                          style is not style.css or no page shows a drawing
-//   drawings style SOURCE  gives all drawings the style of style.css
+// The drawings of the handouts, labs/NN_topic/drawings/NAME.svg, and the steps of the decks, a sheet each:
+// slides/steps/NN_topic.html. These files are the source; one element is one line. Each numeral in them says where it
+// comes from: a formula next to it, or the list of those that are given. INSTRUCTOR.md has the attributes.
+//   drawings check SOURCE      fails if a figure is not what its formula gives, a numeral has no source, text does not
+//                              fit, the style is not style.css or no page shows a drawing
+//   drawings style SOURCE      gives all drawings the style of style.css
+//   drawings steps SOURCE OUT  cuts the sheets: each step is OUT/NAME.svg
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
@@ -254,16 +255,42 @@ void check_text(const drawing& d, const fs::path& file) {
   }
 }
 
-drawing check_drawing(const fs::path& file, const std::string& style) {
+/// A drawing as its file has it: alone, or on a sheet, which has the style for all.
+struct drawn {
+  fs::path file;
+  std::string name, svg;
+  int line = 0;  ///< of the file, where it begins
+};
+
+std::vector<drawn> drawings_in(const fs::path& file) {
+  const std::string text = text_of(file);
+  if (file.extension() == ".svg") return {{file, file.stem().string(), text}};
+  std::vector<drawn> all;
+  for (std::size_t at = 0; (at = text.find("\n<svg ", at)) != text.npos;) {
+    const std::size_t begin = at + 1, end = text.find("</svg>\n", begin), title = text.find("<title", begin);
+    if (end == text.npos || title > end)
+      throw std::runtime_error(file.string() + ": <svg, <title and </svg> begin lines");
+    const std::size_t name = text.find('>', title) + 1;
+    all.push_back(
+        {file, text.substr(name, text.find('<', name) - name), text.substr(begin, end + 7 - begin),
+         static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'))});
+    at = end;
+  }
+  return all;
+}
+
+drawing check_drawing(const drawn& source, const std::string& style) {
   drawing d;
-  std::string svg = text_of(file);
+  const fs::path& file = source.file;
+  const std::string& svg = source.svg;
   const std::size_t begin = svg.find("<style>"), end = svg.find("</style>");
-  if (begin == svg.npos || end == svg.npos) throw std::runtime_error(file.string() + ": give it a <style></style>");
-  if (svg.substr(begin + 7, end - begin - 7) != style)
+  if (const bool alone = file.extension() == ".svg"; alone != (begin != svg.npos))
+    complain(fmt::format("{}: {}", file.string(), alone ? "give it a <style></style>" : "a sheet has its style once"));
+  else if (alone && svg.substr(begin + 7, end - begin - 7) != style)
     complain(file.string() + ": its style is another: cmake --build build --target drawings.style");
   names known;
   std::set<std::string> given;
-  int line = 0, formulas = 0, wanted = 0;
+  int line = source.line, formulas = 0, wanted = 0;
   for (std::size_t at = 0; at < svg.size(); ++line) {
     const std::size_t stop = std::min(svg.find('\n', at), svg.size());
     const std::string words = svg.substr(at, stop - at);
@@ -294,7 +321,8 @@ drawing check_drawing(const fs::path& file, const std::string& style) {
     }
   }
   if (formulas != wanted)  // one that is gone is missed
-    complain(fmt::format("{}: it has {} formulas at figures, and data-figures is {}", file.string(), formulas, wanted));
+    complain(fmt::format("{}:{}: it has {} formulas at figures, and data-figures is {}", file.string(), source.line + 1,
+                         formulas, wanted));
   check_text(d, file);
   return d;
 }
@@ -315,17 +343,20 @@ std::vector<fs::path> files_in(const fs::path& source) {
   for (const fs::path& folder : {source / "labs", source / "slides" / "steps"})
     if (fs::exists(folder))
       for (const auto& entry : fs::recursive_directory_iterator(folder))
-        if (entry.path().extension() == ".svg") found.push_back(entry.path().lexically_normal());
+        if (entry.path().extension() == ".svg" || entry.path().parent_path().filename() == "steps")
+          found.push_back(entry.path().lexically_normal());
   return found;
 }
 
 int check(const fs::path& source, const std::string& style) {
   std::set<std::string> seen;
-  const std::vector<fs::path> files = files_in(source);
-  for (const fs::path& file : files) {
-    const drawing d = check_drawing(file, style);
-    if (file.parent_path().filename() == "steps") continue;  // docs.decks looks who shows these
-    const std::string name = file.stem().string();
+  std::vector<drawn> all;
+  for (const fs::path& file : files_in(source))
+    for (drawn& one : drawings_in(file)) all.push_back(std::move(one));
+  for (const drawn& one : all) {
+    const drawing d = check_drawing(one, style);
+    if (one.file.extension() != ".svg") continue;  // docs.decks looks who shows these
+    const std::string& name = one.name;
     if (!seen.insert(name).second)
       complain(name + ": two drawings have this name, and the site has one folder for all");
     const auto must_show = [&](const fs::path& folder, const std::string& pages, const char* where) {
@@ -335,20 +366,33 @@ int check(const fs::path& source, const std::string& style) {
         complain(fmt::format("a page in {} must show this drawing once, with its description:\n\n{}\n", folder.string(),
                              shown));
     };
-    const fs::path folder = file.parent_path().parent_path();
+    const fs::path folder = one.file.parent_path().parent_path();
     must_show(folder, one_line(text_of(folder / "README.md") + '\n' + text_of(folder / "SEEN.md")), "");
     if (folder.filename() == "labs") must_show(source, one_line(text_of(source / "README.md")), "labs/");  // here, too
   }
-  fmt::print("{} drawings, {} figures, {} complaints\n", files.size(), figures_checked, failures);
-  return failures == 0 && !files.empty() ? 0 : 1;
+  fmt::print("{} drawings, {} figures, {} complaints\n", all.size(), figures_checked, failures);
+  return failures == 0 && !all.empty() ? 0 : 1;
 }
 
 int restyle(const fs::path& source, const std::string& style) {
   for (const fs::path& file : files_in(source)) {
+    if (file.extension() != ".svg") continue;
     std::string svg = text_of(file);
     const std::size_t begin = svg.find("<style>") + 7, end = svg.find("</style>");
     if (begin < 7 || end == svg.npos) throw std::runtime_error(file.string() + ": give it a <style></style>");
     std::ofstream(file, std::ios::binary) << svg.replace(begin, end - begin, style);
+  }
+  return 0;
+}
+
+int cut(const fs::path& source, const fs::path& out, const std::string& style) {
+  fs::create_directories(out);
+  for (const fs::path& file : files_in(source)) {
+    if (file.extension() == ".svg") continue;
+    for (drawn& one : drawings_in(file)) {
+      one.svg.insert(one.svg.find("</desc>\n") + 8, "<style>" + style + "</style>\n");
+      std::ofstream(out / (one.name + ".svg"), std::ios::binary) << one.svg;
+    }
   }
   return 0;
 }
@@ -360,10 +404,11 @@ int main(int argc, char** argv) {
   try {
     std::string style = drawings::text_of(STYLE_FILE);
     style.erase(style.find_last_not_of('\n') + 1);
-    const std::string what = argc == 3 ? argv[1] : "";
+    const std::string what = argc == 3 || argc == 4 ? argv[1] : "";
     if (what == "check") return drawings::check(argv[2], style);
     if (what == "style") return drawings::restyle(argv[2], style);
-    fmt::print(stderr, "usage: drawings check|style SOURCE\n");
+    if (what == "steps" && argc == 4) return drawings::cut(argv[2], argv[3], style);
+    fmt::print(stderr, "usage: drawings check|style SOURCE, steps SOURCE OUT\n");
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
   }
