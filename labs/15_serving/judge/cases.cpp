@@ -131,8 +131,6 @@ void add_advice(std::vector<test_case>& all) {
       advice_case("step_seconds_of", "listed",
                   {with(h200_llama_1b, {1, 1}), with(h200_llama_1b, {64, 1024}), with(h200_llama_1b, {4000, 1}),
                    with(a100_llama_8b, {32, 8192}), with(exact, {1024, 1}), with(huge, {5e9, 1e6})}));
-  all.push_back(advice_case("turning_point_of", "llama_1b",
-                            {with(h200_llama_1b, {1}), with(h200_llama_1b, {256}), with(h200_llama_1b, {1024})}));
   all.push_back(advice_case("turning_point_of", "listed",
                             {with(exact, {1}),  // 1024, where both take equally long
                              with(exact, {2}),  // never: each sequence adds as much memory time as arithmetic
@@ -579,9 +577,11 @@ std::vector<test_case> cases() {
   all.push_back(batched(16, 65, 4104));
 
   all.push_back(lab::figures_case("figures/little", [] { return doubles{3 * 250 * 0.020}; }));
-  all.push_back(lab::figures_case("figures/memory_decides", [] {
-    const setting& h200 = h200_llama_1b;  // from this context on, a sequence adds more memory time than arithmetic
-    return doubles{h200[4] / h200[1] * h200[0] / h200[5]};
+  all.push_back(lab::figures_case("figures/llama", [] {
+    const setting& h200 =
+        h200_llama_1b;  // the last: from this context on, a sequence adds more memory time than arithmetic
+    return doubles{turning_point(with(h200, {1}).data()), turning_point(with(h200, {256}).data()),
+                   h200[4] / h200[1] * h200[0] / h200[5]};
   }));
   all.push_back(lab::figures_case("figures/pages", waste_of_pages));
   all.push_back(lab::figures_case("figures/slots", slots_of_trace));
