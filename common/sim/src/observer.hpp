@@ -24,6 +24,12 @@ struct warp_position {
   std::uint32_t first_thread = 0;  ///< linear thread index of lane 0
 };
 
+/// A thread's read of shared memory.
+struct shared_read {
+  std::uint32_t epoch = 0, sync = 0, site = 0, clock = 0;
+  std::uint16_t thread = 0;
+  strength how = strength::plain;
+};
 /// The threads that have read a word of shared memory, or one of its bytes.
 struct shared_reads {
   enum readers : std::uint8_t { one, one_warp, many };
@@ -31,6 +37,7 @@ struct shared_reads {
   std::uint16_t reader = 0, other = 0;  ///< the first one, and another
   readers by = one;
   strength weakest = strength::plain;
+  void note(const shared_read& by_thread);
 };
 /// The thread that last wrote a word of shared memory, and those that have read all of it. Two accesses are ordered by
 /// a barrier of the block between them, within a warp also by a warp function, or by block_order.
@@ -249,6 +256,8 @@ class observer {
   };
   word_range words_at(std::uintptr_t address, std::size_t bytes);
   bool enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes);
+  bool read_words(cached_site& entry, std::uint64_t site, std::span<const std::uintptr_t> a,
+                  std::span<const std::uint8_t> lanes, const warp_position& where);
   void check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                     std::uintptr_t address, const warp_position& where);
 

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t bank_count = 32;
 constexpr std::size_t most_turns_unrolled = 32;  // loops up to this length are unrolled completely, longer ones by four
 constexpr std::uint8_t uneven = 15;              // shared_run::start: the lanes differ
+constexpr std::uint8_t whole_word = (1u << word_bytes) - 1;
 
 /// Passes over the banks for the words of one phase: the largest number of distinct words in a bank.
 std::size_t bank_passes(std::span<std::uintptr_t> words) {
@@ -143,6 +144,61 @@ bool observer::enter_array(cached_site& entry, std::uintptr_t address, std::size
   return false;
 }
 
+void shared_reads::note(const shared_read& by_thread) {
+  const auto same_warp = reader / lanes_per_warp == by_thread.thread / lanes_per_warp;
+  if (epoch != by_thread.epoch || (by != many && same_warp && sync != by_thread.sync)) {
+    *this = {by_thread.epoch, by_thread.sync, by_thread.site, by_thread.clock, by_thread.thread, by_thread.thread, one,
+             by_thread.how};
+    return;
+  }
+  weakest = std::min(weakest, by_thread.how);
+  if (reader == by_thread.thread) return;
+  other = by_thread.thread;
+  if (by != many) by = same_warp ? one_warp : many;
+}
+
+/// A load of whole words that nobody has written since the last barrier, and that no copy will write. False, and
+/// nothing is noted, if anything else must be checked.
+bool observer::read_words(cached_site& entry, std::uint64_t site, std::span<const std::uintptr_t> a,
+                          std::span<const std::uint8_t> lanes, const warp_position& where) {
+  const std::size_t bytes = site_bytes(site), words = bytes / word_bytes;
+  if (bytes % word_bytes != 0 || block_->order.active()) return false;
+  const std::uint32_t epoch = block_->epoch;
+  const auto clean = [&](std::uintptr_t at, std::size_t length) {
+    if (at < entry.begin || at + length > entry.end || (at - entry.begin) % word_bytes != 0) return false;
+    const std::size_t first = entry.first_word + (at - entry.begin) / word_bytes;
+    bool all = true;
+    for (std::size_t w = first; w < first + length / word_bytes; ++w) {
+      const shared_word& word = block_->words[w];
+      all &= (block_->valid[w] == whole_word) & (word.write_epoch != epoch) & (word.copy_bytes == 0);
+    }
+    return all;
+  };
+  const bool same = std::ranges::all_of(a, [&](std::uintptr_t x) { return x == a[0]; });
+  if (!(same                    ? clean(a[0], bytes)
+        : consecutive(a, bytes) ? clean(a[0], a.size() * bytes)
+                                : std::ranges::all_of(a, [&](std::uintptr_t at) { return clean(at, bytes); })))
+    return false;
+  shared_read by{.epoch = epoch,
+                 .sync = block_->syncs[where.first_thread / lanes_per_warp],
+                 .site = static_cast<std::uint32_t>(site),
+                 .how = site_strength(site)};
+  const auto note = [&](std::size_t i) {
+    by.thread = static_cast<std::uint16_t>(where.first_thread + lanes[i]);
+    by.clock = block_->order.clock(by.thread);
+    shared_word* const first = &block_->words[entry.first_word + (a[i] - entry.begin) / word_bytes];
+    for (shared_word* w = first; w != first + words; ++w) w->read.note(by);
+  };
+  if (same &&
+      a.size() > 2) {  // what shared_reads keeps of a warp: its first lane, and the last one that is not the reader
+    for (const std::size_t i : {std::size_t{0}, a.size() - 2, a.size() - 1}) note(i);
+  } else {
+    for (std::size_t i = 0; i < a.size(); ++i) note(i);
+  }
+  block_->words_loaded += static_cast<std::uint32_t>(words * a.size());
+  return true;
+}
+
 /// Whether another thread has touched this word since the last barrier.
 void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                             std::uintptr_t address, const warp_position& where) {
@@ -153,7 +209,6 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
   const std::uint32_t epoch = block_->epoch, sync = block_->syncs[thread / lanes_per_warp];
   const auto same_warp = [&](std::uint16_t other) { return other / lanes_per_warp == thread / lanes_per_warp; };
   const auto pc = static_cast<std::uint32_t>(site);
-  constexpr std::uint8_t whole_word = (1u << word_bytes) - 1;
   const auto for_each_byte = [&](const auto& visit) {
     for (std::size_t b = 0; b < word_bytes; ++b)
       if ((bytes >> b) & 1) visit(block_->byte_reads[word * word_bytes + b]);
@@ -194,14 +249,7 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
         readers.resize(block_->syncs.size() * lanes_per_warp);
         readers[thread] = {order.clock(thread) + 1, how};
       }
-      if (r.epoch != epoch || (r.by != shared_reads::many && same_warp(r.reader) && r.sync != sync)) {
-        r = {epoch, sync, pc, order.clock(thread), thread, thread, shared_reads::one, how};
-        return;
-      }
-      r.weakest = std::min(r.weakest, how);
-      if (r.reader == thread) return;
-      r.other = thread;
-      if (r.by != shared_reads::many) r.by = same_warp(r.reader) ? shared_reads::one_warp : shared_reads::many;
+      r.note({epoch, sync, pc, order.clock(thread), thread, how});
     };
     if (bytes == whole_word)
       note(w.read);
@@ -289,6 +337,7 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
       note_run(site, counts, cost, a, lanes, where);
   }
   if (op != operation::load) ++shared_changes_;
+  if (op == operation::load && read_words(entry, site, a, lanes, where)) return;
 
   std::optional<party> writer;
   for (std::size_t i = 0; i < a.size(); ++i) {
