@@ -244,6 +244,23 @@ TEST_F(Assess, BarsWaitForThePredictions) {
   EXPECT_EQ(assessed(i).message, "f/1: 32 sectors, must be 4");
 }
 
+TEST_F(Assess, NoMessageAnswersAPredictionThatIsStillToBeMade) {
+  lab::test_case small = doubling("g/2", lab::part::host);
+  item i = base(item_kind::correctness);
+  i.cases = {&host_case};
+  i.predict = {asked("s.one", host_case, {"output[0]", ""}, 4)};
+  sim->right = false;
+  session.subjects.clear();
+  add(backend::host)->right = false;
+  EXPECT_EQ(assessed(i).message,
+            "1 of 1 cases fails: g/1: wrong; what is right is shown once all of your predictions are made");
+  i.cases = {&small, &host_case};
+  EXPECT_EQ(assessed(i).message, "2 of 2 cases fail; the smallest: g/2: left its output 0 unchanged");
+  predict("s = { one = 3 }\n");
+  i.cases = {&host_case};
+  EXPECT_EQ(assessed(i).message, "1 of 1 cases fails: g/1: left its output 0 unchanged");
+}
+
 TEST_F(Assess, WithoutANeededConditionAnItemEarnsNothing) {
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 5}};
   item i = counters();

@@ -52,7 +52,8 @@ inline constexpr int ignored = -1;
 /// For each row r: losses(r) = log(sum over v of e^logits(r, v)) - logits(r, targets(r)), where v < vocabulary, and
 /// logits(r, v) becomes its own gradient, scale * (softmax(r, v) - (v == targets(r) ? 1 : 0)). The padding, columns
 /// vocabulary ... pitch - 1, may hold anything, NaN included; it becomes 0. One launch; each logit is read at most
-/// twice and written once. Logits lie between -1e4 and 1e4. pitch is a multiple of 4, vocabulary at most pitch.
+/// twice and written once. Logits lie between -1e4 and 1e4. There are at most 65,535 rows. pitch is a multiple of 4,
+/// vocabulary at most pitch.
 void cross_entropy(float* losses,       // (rows)
                    float* logits,       // (rows, pitch), becomes the gradient
                    const int* targets,  // (rows), each `ignored` or from 0 to vocabulary - 1
@@ -105,8 +106,8 @@ class network {
   virtual void drop_inner(int i) = 0;
   /// Frees residual i.
   virtual void drop_residual(int i) = 0;
-  /// Needs the last residual. The sum of the micro-batch's losses; the gradient of `scale` times that sum arrives at
-  /// the last residual.
+  /// Needs the last residual, which nothing needs after it. The sum of the micro-batch's losses; the gradient of
+  /// `scale` times that sum arrives at the last residual.
   virtual void loss(int micro_batch, float scale) = 0;
   /// Needs residual i, the inner activations i and the gradient of residual i + 1, which becomes that of residual i.
   /// The last layer comes first, each layer once a micro-batch.
@@ -125,8 +126,9 @@ class network {
 void choose_layers(std::uint8_t* keep,  // (layers)
                    int layers, std::int64_t inner, std::int64_t residual, std::int64_t budget);
 
-/// One training step: the mean loss over all targets of all micro-batches, its gradients, and one update. After layer
-/// i's forward pass its inner activations are held only if keep[i] is 1. Each activation is freed as soon as nothing
+/// One training step: the mean loss over all targets of all micro-batches, its gradients, and one update. Every
+/// micro-batch runs, also one without targets. After layer i's forward pass its inner activations are held if and only
+/// if keep[i] is 1, and only those that were dropped are computed again. Each activation is freed as soon as nothing
 /// needs it; when the step ends, none is held.
 void training_step(network& net, const std::uint8_t* keep);  // (layers)
 

@@ -47,6 +47,17 @@ bool has_predicted(const grading_session& session, int sitting) {
   }
 }
 
+/// Whether a prediction that is still to be made is about what this host function returns: then a message that says
+/// what it should return is the answer.
+bool is_to_be_predicted(const lab::test_case& c, const grading_session& session) {
+  return c.where == lab::part::host &&
+         std::any_of(session.rules->items.begin(), session.rules->items.end(), [&](const item& i) {
+           return std::any_of(i.predict.begin(), i.predict.end(),
+                              [&](const prediction& p) { return p.about->id == c.id; }) &&
+                  !has_predicted(session, i.sitting);
+         });
+}
+
 /// "16 sectors per store request, at most 4 (x.cu:12: ...)", or without the bar: "16 sectors per store request, too
 /// many"
 std::string complaint(const condition& c, const condition_result& got, const std::string& worst_line, bool with_bar) {
@@ -192,12 +203,18 @@ void assess_correctness(const item& what, grading_session& session, item_result&
   }
   // The smallest failure is the most useful. Choose among those with the first one's verdict: it decided which other
   // cases were called.
+  const auto hidden = [&](const failure& f) {
+    return f.t.verdict == verdict::wrong && is_to_be_predicted(*f.about, session);
+  };
   const failure* shown = &failures.front();
-  for (const failure& f : failures)
-    if (f.t.verdict == shown->t.verdict && f.t.bytes > 0 && (shown->t.bytes == 0 || f.t.bytes < shown->t.bytes))
+  for (const failure& f : failures) {
+    if (f.t.verdict != shown->t.verdict || (hidden(f) && !hidden(*shown))) continue;
+    if ((hidden(*shown) && !hidden(f)) || (f.t.bytes > 0 && (shown->t.bytes == 0 || f.t.bytes < shown->t.bytes)))
       shown = &f;
+  }
   out.verdict = shown->t.verdict;
-  std::string why = shown->t.message;
+  std::string why =
+      hidden(*shown) ? "wrong; what is right is shown once all of your predictions are made" : shown->t.message;
   if (why.starts_with(shown->about->id + ": ")) why.erase(0, shown->about->id.size() + 2);
   const std::string sizes = sizes_text(*shown->about, session.rules->names),
                     pattern = pattern_of(failed, passed, session.rules->names);

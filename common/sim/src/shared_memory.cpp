@@ -157,8 +157,8 @@ void shared_reads::note(const shared_read& by_thread) {
   if (by != many) by = same_warp ? one_warp : many;
 }
 
-/// A load of whole words that nobody has written since the last barrier, and that no copy will write. False, and
-/// nothing is noted, if anything else must be checked.
+/// A load of whole words without a store since the last barrier or a copy in flight. False, and nothing is noted, if
+/// anything else must be checked.
 bool observer::read_words(cached_site& entry, std::uint64_t site, std::span<const std::uintptr_t> a,
                           std::span<const std::uint8_t> lanes, const warp_position& where) {
   const std::size_t bytes = site_bytes(site), words = bytes / word_bytes;

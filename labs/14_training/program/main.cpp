@@ -183,9 +183,12 @@ class training {
     const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
     std::nth_element(seconds.begin(), middle, seconds.end());
     const auto kept = std::count(keep_.begin(), keep_.end(), std::uint8_t{1});
-    fmt::print("{:.3f} ms a step (median of {}{}), {:.0f} tokens/s; {} of {} layers kept, {:.1f} MB of activations\n",
-               1e3 * *middle, seconds.size(), simulated ? "; simulated" : "",
-               options_.batch * options_.length / *middle, kept, keep_.size(),
+    if (simulated)
+      fmt::print("the simulated device took {:.0f} ms a step here (median of {})", 1e3 * *middle, seconds.size());
+    else
+      fmt::print("{:.3f} ms a step (median of {}), {:.0f} tokens/s", 1e3 * *middle, seconds.size(),
+                 options_.batch * options_.length / *middle);
+    fmt::print("; {} of {} layers kept, {:.1f} MB of activations\n", kept, keep_.size(),
                1e-6 * static_cast<double>(net_.calls().seen().peak_bytes()));
   }
 
