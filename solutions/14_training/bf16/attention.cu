@@ -1,7 +1,7 @@
 // Causal attention of a training step by wgmma, forward and backward, without a matrix of scores in memory.
 //
-// A block has two groups of 128 threads, with 64 rows each, and a thread that copies tiles of 64 rows by TMA for both. In
-// every product a group's own rows are the left factor, in registers, and a tile is the right one, in shared memory:
+// A block has two groups of 128 threads, with 64 rows each, and a thread that copies tiles of 64 rows by TMA for both.
+// In every product a group's own rows are the left factor, in registers, and a tile is the right one, in shared memory:
 //
 //   forward             own queries, tiles of keys        S = Q K^T, O = P V
 //   backward, keys      own keys, tiles of queries        S^T = K Q^T, dP^T = V dO^T, dV = P^T dO, dK = dS^T Q
@@ -29,10 +29,10 @@ __device__ float power_of_2(float x) {
   return result;
 }
 
-#define SUMS(d)                                                                                                    \
-  "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),      \
-      "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),       \
-      "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),      \
+#define SUMS(d)                                                                                               \
+  "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), \
+      "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),  \
+      "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), \
       "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
 
 /// d = a b + (add ? d : 0), 64 x 64 = 64 x 16 times 16 x 64. Rows of the tile in shared memory are along k, or not.
@@ -65,6 +65,10 @@ __device__ void multiply_add(float (&d)[32], const left& a, const bf16* b) {
 template <int under_way>
 __device__ void wait_for(float (&d)[32]) {
   asm volatile("wgmma.wait_group.sync.aligned %32;" : SUMS(d) : "n"(under_way) : "memory");
+}
+/// Two at once: a thread that moved the other's registers before its wait would make ptxas run products one by one.
+__device__ void wait_for_both(float (&a)[32], float (&b)[32]) {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" : SUMS(a), SUMS(b) : : "memory");
 }
 
 __device__ void round(left& to, const float (&from)[32]) {
@@ -146,10 +150,10 @@ __device__ void use_tiles(pipeline& s, int first, int last, const Concerns& conc
 }
 
 __device__ void copy_floats(float* to, const float* from, arrivals& arrived) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   address(to)),
-               "l"(from), "n"(tile * 4), "r"(address(&arrived))
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address(to)),
+      "l"(from), "n"(tile * 4), "r"(address(&arrived))
+      : "memory");
 }
 
 /// The sequence and head of a block.
@@ -185,38 +189,40 @@ __global__ void __launch_bounds__(threads, 1)
   left q, weights;
   load(q, qkv + h.first_row * row_pitch + h.column, row_pitch, at, length);
   float sum[32] = {}, score[32], most[2] = {-INFINITY, -INFINITY}, total[2] = {};
-  use_tiles(s, 0, tiles, [&](int t) { return t * tile < own_first + own; }, [&](int t, int stage) {
-    fence_products();
-    multiply_rows(score, q, s.a[stage]);
-    wait_for<0>(score);
-    if ((t + 1) * tile > own_first)
+  use_tiles(
+      s, 0, tiles, [&](int t) { return t * tile < own_first + own; },
+      [&](int t, int stage) {
+        fence_products();
+        multiply_rows(score, q, s.a[stage]);
+        wait_for<0>(score);
+        if ((t + 1) * tile > own_first)
 #pragma unroll
-      for (int i = 0; i < 32; ++i)
-        if (t * tile + i / 4 * 8 + at.pair + i % 2 > at.row + i / 2 % 2 * 8) score[i] = -INFINITY;
+          for (int i = 0; i < 32; ++i)
+            if (t * tile + i / 4 * 8 + at.pair + i % 2 > at.row + i / 2 % 2 * 8) score[i] = -INFINITY;
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      float highest = most[r];
+        for (int r = 0; r < 2; ++r) {
+          float highest = most[r];
 #pragma unroll
-      for (int j = 0; j < 8; ++j) highest = fmaxf(highest, fmaxf(score[4 * j + 2 * r], score[4 * j + 2 * r + 1]));
-      highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 1));
-      highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 2));
-      const float kept = power_of_2((most[r] - highest) * exponent), shift = highest * exponent;
-      most[r] = highest;
-      total[r] *= kept;
+          for (int j = 0; j < 8; ++j) highest = fmaxf(highest, fmaxf(score[4 * j + 2 * r], score[4 * j + 2 * r + 1]));
+          highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 1));
+          highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 2));
+          const float kept = power_of_2((most[r] - highest) * exponent), shift = highest * exponent;
+          most[r] = highest;
+          total[r] *= kept;
 #pragma unroll
-      for (int j = 0; j < 8; ++j)
+          for (int j = 0; j < 8; ++j)
 #pragma unroll
-        for (int i = 4 * j + 2 * r; i < 4 * j + 2 * r + 2; ++i) {
-          score[i] = power_of_2(score[i] * exponent - shift);
-          total[r] += score[i];
-          sum[i] *= kept;
+            for (int i = 4 * j + 2 * r; i < 4 * j + 2 * r + 2; ++i) {
+              score[i] = power_of_2(score[i] * exponent - shift);
+              total[r] += score[i];
+              sum[i] *= kept;
+            }
         }
-    }
-    round(weights, score);
-    fence_products();
-    multiply_add(sum, weights, s.b[stage]);
-    wait_for<0>(sum);
-  });
+        round(weights, score);
+        fence_products();
+        multiply_add(sum, weights, s.b[stage]);
+        wait_for<0>(sum);
+      });
   float times[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -255,9 +261,12 @@ struct backward_in {
   int length, heads, pitch;
 };
 
-__device__ void backward_of_keys(const CUtensorMap& map_qkv, const CUtensorMap& map_d_out, const backward_in& in,
-                                 int first) {
+// Two kernels: when one had both kinds of blocks, ptxas ran their products one by one (C7514).
+__global__ void __launch_bounds__(threads, 1)
+    backward_of_keys(const __grid_constant__ CUtensorMap map_qkv, const __grid_constant__ CUtensorMap map_d_out,
+                     backward_in in) {
   pipeline& s = make_pipeline();
+  const int first = blockIdx.y * block_rows;
   const head_of h(in.heads, in.length);
   const int from = first / tile, tiles = (in.length + tile - 1) / tile, group = threadIdx.x / group_size;
   if (copies()) {
@@ -278,48 +287,53 @@ __device__ void backward_of_keys(const CUtensorMap& map_qkv, const CUtensorMap& 
   left k, v, of_weights, of_scores;
   load(k, in.qkv + start + h.channels, row_pitch, at, in.length);
   load(v, in.qkv + start + 2 * h.channels, row_pitch, at, in.length);
-  float d_k[32] = {}, d_v[32] = {}, weight[32], d_weight[32];
-  use_tiles(s, from, tiles, [&](int t) { return (t + 1) * tile > own_first; }, [&](int t, int stage) {
-    fence_products();
-    multiply_rows(weight, k, s.a[stage]);
-    multiply_rows(d_weight, v, s.b[stage]);
-    wait_for<1>(weight);
-    // Columns are queries here. Those before the key, and those after the text, whose lse may be anything, count nothing.
-    const bool edge = t * tile < own_first + own || (t + 1) * tile > in.length;
-    const auto counts = [&](int i) {
-      const int query = t * tile + i / 4 * 8 + at.pair + i % 2;
-      return !edge || (query >= at.row + i / 2 % 2 * 8 && query < in.length);
-    };
+  float d_k[32] = {}, d_v[32] = {};
+  use_tiles(
+      s, from, tiles, [&](int t) { return (t + 1) * tile > own_first; },
+      [&](int t, int stage) {
+        float weight[32], d_weight[32];
+        fence_products();
+        multiply_rows(weight, k, s.a[stage]);
+        multiply_rows(d_weight, v, s.b[stage]);
+        wait_for<1>(weight);
+        // Columns are queries here. Those before the key, and those after the text, whose lse may be anything, count
+        // nothing.
+        const bool edge = t * tile < own_first + own || (t + 1) * tile > in.length;
+        const auto counts = [&](int i) {
+          const int query = t * tile + i / 4 * 8 + at.pair + i % 2;
+          return !edge || (query >= at.row + i / 2 % 2 * 8 && query < in.length);
+        };
 #pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const float2 l = *reinterpret_cast<const float2*>(s.lse[stage] + 8 * j + at.pair);
+        for (int j = 0; j < 8; ++j) {
+          const float2 l = *reinterpret_cast<const float2*>(s.lse[stage] + 8 * j + at.pair);
 #pragma unroll
-      for (int i = 4 * j; i < 4 * j + 4; ++i)
-        weight[i] = counts(i) ? power_of_2(weight[i] * exponent - (i % 2 ? l.y : l.x)) : 0.0f;
-    }
-    round(of_weights, weight);
-    fence_products();
-    multiply_add(d_v, of_weights, s.b[stage]);
-    wait_for<1>(d_weight);
+          for (int i = 4 * j; i < 4 * j + 4; ++i)
+            weight[i] = counts(i) ? power_of_2(weight[i] * exponent - (i % 2 ? l.y : l.x)) : 0.0f;
+        }
+        round(of_weights, weight);
+        fence_products();
+        multiply_add(d_v, of_weights, s.b[stage]);
+        wait_for<1>(d_weight);
 #pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const float2 l = *reinterpret_cast<const float2*>(s.delta[stage] + 8 * j + at.pair);
+        for (int j = 0; j < 8; ++j) {
+          const float2 l = *reinterpret_cast<const float2*>(s.delta[stage] + 8 * j + at.pair);
 #pragma unroll
-      for (int i = 4 * j; i < 4 * j + 4; ++i)
-        d_weight[i] = counts(i) ? weight[i] * (d_weight[i] - (i % 2 ? l.y : l.x)) : 0.0f;
-    }
-    round(of_scores, d_weight);
-    fence_products();
-    multiply_add(d_k, of_scores, s.a[stage]);
-    wait_for<0>(d_v);
-    wait_for<0>(d_k);
-  });
+          for (int i = 4 * j; i < 4 * j + 4; ++i)
+            d_weight[i] = counts(i) ? weight[i] * (d_weight[i] - (i % 2 ? l.y : l.x)) : 0.0f;
+        }
+        round(of_scores, d_weight);
+        fence_products();
+        multiply_add(d_k, of_scores, s.a[stage]);
+        wait_for_both(d_v, d_k);
+      });
   store(in.d_qkv + start + h.channels, row_pitch, d_k, {scale, scale}, at, in.length);
   store(in.d_qkv + start + 2 * h.channels, row_pitch, d_v, {1.0f, 1.0f}, at, in.length);
 }
 
-__device__ void backward_of_queries(const CUtensorMap& map_qkv, const backward_in& in, int first) {
+__global__ void __launch_bounds__(threads, 1)
+    backward_of_queries(const __grid_constant__ CUtensorMap map_qkv, backward_in in) {
   pipeline& s = make_pipeline();
+  const int first = static_cast<int>(gridDim.y - 1 - blockIdx.y) * block_rows;
   const head_of h(in.heads, in.length);
   const int tiles = (min(first + block_rows, in.length) + tile - 1) / tile, group = threadIdx.x / group_size;
   if (copies()) {
@@ -338,44 +352,36 @@ __device__ void backward_of_queries(const CUtensorMap& map_qkv, const backward_i
   left q, d_out, of_scores;
   load(q, in.qkv + start, row_pitch, at, in.length);
   load(d_out, in.d_out + static_cast<std::size_t>(h.first_row) * h.channels + h.column, h.channels, at, in.length);
-  float lse[2] = {}, delta[2] = {}, d_q[32] = {}, weight[32], d_weight[32];
+  float lse[2] = {}, delta[2] = {}, d_q[32] = {};
 #pragma unroll
   for (int r = 0; r < 2; ++r)
     if (at.row + 8 * r < in.length) {
       lse[r] = in.lse[h.number * in.pitch + at.row + 8 * r];
       delta[r] = in.delta[h.number * in.pitch + at.row + 8 * r];
     }
-  use_tiles(s, 0, tiles, [&](int t) { return t * tile < own_first + own; }, [&](int t, int stage) {
-    fence_products();
-    multiply_rows(weight, q, s.a[stage]);
-    multiply_rows(d_weight, d_out, s.b[stage]);
-    wait_for<1>(weight);
-    const bool edge = (t + 1) * tile > own_first;
+  use_tiles(
+      s, 0, tiles, [&](int t) { return t * tile < own_first + own; },
+      [&](int t, int stage) {
+        float weight[32], d_weight[32];
+        fence_products();
+        multiply_rows(weight, q, s.a[stage]);
+        multiply_rows(d_weight, d_out, s.b[stage]);
+        wait_for<1>(weight);
+        const bool edge = (t + 1) * tile > own_first;
 #pragma unroll
-    for (int i = 0; i < 32; ++i) {
-      const bool counts = !edge || t * tile + i / 4 * 8 + at.pair + i % 2 <= at.row + i / 2 % 2 * 8;
-      weight[i] = counts ? power_of_2(weight[i] * exponent - lse[i / 2 % 2]) : 0.0f;
-    }
-    wait_for<0>(d_weight);
+        for (int i = 0; i < 32; ++i) {
+          const bool counts = !edge || t * tile + i / 4 * 8 + at.pair + i % 2 <= at.row + i / 2 % 2 * 8;
+          weight[i] = counts ? power_of_2(weight[i] * exponent - lse[i / 2 % 2]) : 0.0f;
+        }
+        wait_for<0>(d_weight);
 #pragma unroll
-    for (int i = 0; i < 32; ++i) d_weight[i] = weight[i] * (d_weight[i] - delta[i / 2 % 2]);
-    round(of_scores, d_weight);
-    fence_products();
-    multiply_add(d_q, of_scores, s.a[stage]);
-    wait_for<0>(d_q);
-  });
+        for (int i = 0; i < 32; ++i) d_weight[i] = weight[i] * (d_weight[i] - delta[i / 2 % 2]);
+        round(of_scores, d_weight);
+        fence_products();
+        multiply_add(d_q, of_scores, s.a[stage]);
+        wait_for<0>(d_q);
+      });
   store(in.d_qkv + start, row_pitch, d_q, {scale, scale}, at, in.length);
-}
-
-/// Both kinds of blocks in one launch, the longest of both first, so that one's end is hidden by the other.
-__global__ void __launch_bounds__(threads, 1)
-    backward_kernel(const __grid_constant__ CUtensorMap map_qkv, const __grid_constant__ CUtensorMap map_d_out,
-                    backward_in in) {
-  const int step = blockIdx.y / 2;
-  if (blockIdx.y % 2 == 0)
-    backward_of_keys(map_qkv, map_d_out, in, step * block_rows);
-  else
-    backward_of_queries(map_qkv, in, static_cast<int>(gridDim.y / 2 - 1 - step) * block_rows);
 }
 
 constexpr int shared_bytes = sizeof(pipeline) + 1024;
@@ -400,10 +406,15 @@ void attention_backward(bf16* d_qkv, float* delta, const bf16* qkv, const bf16* 
   const int rows = batch * length, channels = heads * head_size, pitch = pitch_of(length), count = rows * channels / 8;
   delta_kernel<<<(count + 255) / 256, 256, 0, stream>>>(delta, out, d_out, count, length, heads, pitch);
   LAB_CUDA_CHECK(cudaGetLastError());
-  allow_shared_memory(backward_kernel);
-  backward_kernel<<<dim3(batch * heads, 2 * ((length - 1) / block_rows + 1)), threads, shared_bytes, stream>>>(
-      map_of(qkv, {rows, 3 * channels}, {tile, head_size}), map_of(d_out, {rows, channels}, {tile, head_size}),
-      backward_in{d_qkv, qkv, d_out, lse, delta, length, heads, pitch});
+  const auto map = map_of(qkv, {rows, 3 * channels}, {tile, head_size});
+  const dim3 blocks(batch * heads, (length - 1) / block_rows + 1);
+  const backward_in in{d_qkv, qkv, d_out, lse, delta, length, heads, pitch};
+  allow_shared_memory(backward_of_keys);
+  backward_of_keys<<<blocks, threads, shared_bytes, stream>>>(map, map_of(d_out, {rows, channels}, {tile, head_size}),
+                                                              in);
+  LAB_CUDA_CHECK(cudaGetLastError());
+  allow_shared_memory(backward_of_queries);
+  backward_of_queries<<<blocks, threads, shared_bytes, stream>>>(map, in);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,5 +1,5 @@
-// A training step in bf16: embedding, LayerNorm, GELU, cross-entropy, AdamW. All are bound by memory: 16 bytes a load, and
-// what one kernel can do while it has a row is not left to another.
+// A training step in bf16: embedding, LayerNorm, GELU, cross-entropy, AdamW. All are bound by memory: 16 bytes a load,
+// and what one kernel can do while it has a row is not left to another.
 #include "kernels.hpp"
 
 #include <cstdint>
@@ -52,7 +52,8 @@ __device__ float warp_max(float value) {
 
 int blocks_for(std::size_t threads, int of) { return static_cast<int>((threads + of - 1) / of); }
 
-// ---- sums over rows ---------------------------------------------------------------------------------------------------
+// ---- sums over rows
+// ---------------------------------------------------------------------------------------------------
 
 __global__ void sum_partial_kernel(bf16* gradient, const float* partial, int columns) {
   const int c = blockIdx.x * blockDim.x + threadIdx.x;
@@ -70,7 +71,7 @@ __global__ void column_kernel(bf16* d_in, float* partial, int pitch, const bf16*
   const int c = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * 8;
   if (c >= columns) return;
   float sum[8] = {};
-#pragma unroll 4
+#pragma unroll 8
   for (int row = blockIdx.y; row < rows; row += sharers) {
     const std::size_t at = static_cast<std::size_t>(row) * columns + c;
     float d[8];
@@ -107,7 +108,8 @@ __global__ void gelu_kernel(bf16* out, const bf16* in, std::size_t count) {
   store_8(out + at, x);
 }
 
-// ---- embedding --------------------------------------------------------------------------------------------------------
+// ---- embedding
+// --------------------------------------------------------------------------------------------------------
 
 __global__ void embed_kernel(float* x, const float* token_weights, const float* position_weights, const int* tokens,
                              int length, int channels) {
@@ -170,9 +172,11 @@ __global__ void __launch_bounds__(embed_threads)
   store_4(to, sum);
 }
 
-// ---- LayerNorm: a warp has a row ----------------------------------------------------------------------------------------
+// ---- LayerNorm: a warp has a row
+// ----------------------------------------------------------------------------------------
 
-constexpr int norm_warps = 4, norm_threads = 32 * norm_warps, backward_warps = 8, backward_threads = 32 * backward_warps;
+constexpr int norm_warps = 4, norm_threads = 32 * norm_warps, backward_warps = 8,
+              backward_threads = 32 * backward_warps;
 
 template <int parts>
 __global__ void __launch_bounds__(norm_threads)
@@ -223,9 +227,9 @@ __global__ void __launch_bounds__(norm_threads)
 /// Lanes also hold the three sums over rows of all their columns.
 template <int parts>
 __global__ void __launch_bounds__(backward_threads, 1)
-    norm_backward_kernel(float* d, bf16* d_rounded, float* of_weight, float* of_bias, float* of_d, int pitch, bool fresh,
-                         const float* x, const float* means, const float* rstds, const float* weight, const bf16* d_out,
-                         int rows, int channels) {
+    norm_backward_kernel(float* d, bf16* d_rounded, float* of_weight, float* of_bias, float* of_d, int pitch,
+                         bool fresh, const float* x, const float* means, const float* rstds, const float* weight,
+                         const bf16* d_out, int rows, int channels) {
   __shared__ float of_warps[backward_warps][128 * parts];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   float sums[3][parts][4] = {}, w[parts][4] = {};
@@ -285,9 +289,27 @@ __global__ void __launch_bounds__(backward_threads, 1)
   }
 }
 
-// ---- cross-entropy: a row stays in the registers of 1024 threads ----------------------------------------------------------
+// ---- cross-entropy: a row stays in the registers of 1024 threads
+// ----------------------------------------------------------
 
 constexpr int loss_threads = 1024, loss_parts = 7;
+constexpr float log2_e = 1.44269504f;
+
+/// 2^x; results below 2^-126 are 0.
+__device__ float power_of_2(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+/// The first `count` of eight, which may be none; -infinity after them, whose weight is 0.
+__device__ uint4 without_padding(const uint4& x, int count) {
+  unsigned two[] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    if (i >= count) two[i / 2] = i % 2 ? (two[i / 2] & 0xFFFFu) | 0xFF800000u : (two[i / 2] & 0xFFFF0000u) | 0xFF80u;
+  return {two[0], two[1], two[2], two[3]};
+}
 
 /// The sum or maximum over the block, in all threads.
 template <class Combine>
@@ -313,21 +335,23 @@ __global__ void __launch_bounds__(loss_threads)
       if (c < pitch) use(kept[p], c);
     }
   };
-  const auto at = [&](int c, float x) { return c < vocabulary ? x : -INFINITY; };
-  each([&](uint4& x, int c) { x = *reinterpret_cast<const uint4*>(row + c); });
+  each([&](uint4& x, int c) {
+    x = *reinterpret_cast<const uint4*>(row + c);
+    if (c + 8 > vocabulary) x = without_padding(x, vocabulary - c);
+  });
   const float of_target = target >= 0 ? __bfloat162float(row[target]) : 0.0f;
-  each([&](const uint4& x, int c) {
+  each([&](const uint4& x, int) {
     const unsigned two[] = {x.x, x.y, x.z, x.w};
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      most = fmaxf(most, fmaxf(at(c + 2 * i, low(two[i])), at(c + 2 * i + 1, high(two[i]))));
+    for (int i = 0; i < 4; ++i) most = fmaxf(most, fmaxf(low(two[i]), high(two[i])));
   });
   most = of_block(most, of_warps[0], warp_max);  // its barrier is after the load of row[target]
-  each([&](const uint4& x, int c) {
+  const float shift = most * log2_e;
+  const auto weight = [&](float logit) { return power_of_2(logit * log2_e - shift); };
+  each([&](const uint4& x, int) {
     const unsigned two[] = {x.x, x.y, x.z, x.w};
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      sum += __expf(at(c + 2 * i, low(two[i])) - most) + __expf(at(c + 2 * i + 1, high(two[i])) - most);
+    for (int i = 0; i < 4; ++i) sum += weight(low(two[i])) + weight(high(two[i]));
   });
   sum = of_block(sum, of_warps[1], warp_sum);
   const float scale = target >= 0 ? numbers->scale : 0.0f, share = scale / sum;
@@ -337,14 +361,19 @@ __global__ void __launch_bounds__(loss_threads)
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const float logit = i % 2 ? high(two[i / 2]) : low(two[i / 2]);
-      d[i] = share * __expf(at(c + i, logit) - most) - (c + i == target ? scale : 0.0f);
+      d[i] = share * weight(logit);
     }
+    if (c == target / 8 * 8 && target >= 0)
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        if (c + i == target) d[i] -= scale;
     store_8(row + c, d);
   });
   if (threadIdx.x == 0) losses[blockIdx.x] = target >= 0 ? most + __logf(sum) - of_target : 0.0f;
 }
 
-// ---- AdamW --------------------------------------------------------------------------------------------------------------
+// ---- AdamW
+// --------------------------------------------------------------------------------------------------------------
 
 __global__ void adamw_kernel(float* w, float* m, float* v, bf16* rounded, const bf16* gradient, std::size_t count,
                              std::size_t decayed, adamw_settings with, const step_numbers* numbers) {
@@ -417,14 +446,14 @@ void gelu(bf16* out, const bf16* in, std::size_t count, cudaStream_t stream) {
 
 void gelu_backward(bf16* d_in, float* partial, int pitch, const bf16* in, const bf16* d_out, int rows, int columns,
                    cudaStream_t stream) {
-  column_kernel<true><<<dim3(blocks_for(columns / 8, 128), sharers), 128, 0, stream>>>(d_in, partial, pitch, in, d_out,
-                                                                                      rows, columns);
+  column_kernel<true>
+      <<<dim3(blocks_for(columns / 8, 128), sharers), 128, 0, stream>>>(d_in, partial, pitch, in, d_out, rows, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
 void column_sums(float* partial, int pitch, const bf16* in, int rows, int columns, cudaStream_t stream) {
   column_kernel<false><<<dim3(blocks_for(columns / 8, 96), sharers), 96, 0, stream>>>(nullptr, partial, pitch, nullptr,
-                                                                                     in, rows, columns);
+                                                                                      in, rows, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
@@ -437,7 +466,7 @@ void cross_entropy(float* losses, bf16* logits, const int* targets, const step_n
 void adamw(float* w, float* m, float* v, bf16* rounded, const bf16* gradient, std::size_t count, std::size_t decayed,
            const adamw_settings& with, const step_numbers* numbers, cudaStream_t stream) {
   adamw_kernel<<<blocks_for(count / 4, 256), 256, 0, stream>>>(w, m, v, rounded, gradient, count, decayed, with,
-                                                              numbers);
+                                                               numbers);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 

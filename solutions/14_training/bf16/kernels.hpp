@@ -14,7 +14,8 @@ namespace lab14::mixed {
 
 using bf16 = __nv_bfloat16;
 
-// ---- attention.cu: causal attention, heads of 64 columns --------------------------------------------------------------
+// ---- attention.cu: causal attention, heads of 64 columns
+// --------------------------------------------------------------
 
 constexpr int head_size = 64, tile = 64;
 /// Floats that a head has in `lse` and `delta`: one for each query, filled up to whole tiles.
@@ -27,7 +28,8 @@ void attention(bf16* out, float* lse, const bf16* qkv, int batch, int length, in
 void attention_backward(bf16* d_qkv, float* delta, const bf16* qkv, const bf16* out, const float* lse,
                         const bf16* d_out, int batch, int length, int heads, cudaStream_t stream);
 
-// ---- kernels.cu -------------------------------------------------------------------------------------------------------
+// ---- kernels.cu
+// -------------------------------------------------------------------------------------------------------
 
 /// What changes from step to step.
 struct step_numbers {

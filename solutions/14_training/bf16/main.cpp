@@ -40,7 +40,8 @@ struct data {
     std::vector<int> text;
     if (o.random_tokens) {
       std::uint32_t state = 1;
-      for (int i = 0; i < 100'003; ++i) text.push_back(static_cast<int>((state = state * 1664525u + 1013904223u) >> 8) % vocabulary);
+      for (int i = 0; i < 100'003; ++i)
+        text.push_back(static_cast<int>((state = state * 1664525u + 1013904223u) >> 8) % vocabulary);
     } else {
       text = gpt2::tokenizer(TINY_GPT2).encode(contents(o.text));
     }
@@ -138,10 +139,12 @@ int main(int argc, char** argv) try {
   app.add_option("--steps", o.steps, "number of steps")->check(CLI::Range(1, 1'000'000));
   app.add_flag("--bench", timed, "print the time of a step instead of the losses");
   app.add_flag("--twice", o.twice, "train twice and compare the bits of losses and weights");
-  app.add_option("--plans", o.plans, "cublasLt's algorithms: read from this file, or written to it if it does not exist");
+  app.add_option("--plans", o.plans,
+                 "cublasLt's algorithms: read from this file, or written to it if it does not exist");
   app.add_option("--write", o.start, "write the weights before the first step as an llm.c checkpoint");
   app.add_option("--record", o.record, "write settings, tokens and losses as JSON");
-  app.add_option("--gradients", o.gradients, "write the first step's gradients as floats, in the order of gpt2::tensor");
+  app.add_option("--gradients", o.gradients,
+                 "write the first step's gradients as floats, in the order of gpt2::tensor");
   app.add_option("--learning-rate", o.with.learning_rate, "AdamW's");
   app.add_option("--weight-decay", o.with.weight_decay, "AdamW's, for matrices");
   app.add_option("--seed", o.seed, "seed of random weights");
@@ -158,8 +161,9 @@ int main(int argc, char** argv) try {
   if (!o.record.empty()) write_record(o, start.config, d, first.losses);
   if (o.twice) {
     const result second = train(o, start, d, timed);
-    const bool same = first.losses == second.losses && first.weights.size() == second.weights.size() &&
-                      std::memcmp(first.weights.data(), second.weights.data(), first.weights.size() * sizeof(float)) == 0;
+    const bool same =
+        first.losses == second.losses && first.weights.size() == second.weights.size() &&
+        std::memcmp(first.weights.data(), second.weights.data(), first.weights.size() * sizeof(float)) == 0;
     fmt::print("two trainings: {}\n", same ? "equal bits" : "other bits");
     if (!same) return 1;
   }

@@ -113,7 +113,8 @@ class network {
     return std::make_unique<lab::device_buffer<T>>(n);
   }
 
-  // ---- where tensors lie: matrices, which decay, then the final norm, then each layer's 13 vectors of C ----------------
+  // ---- where tensors lie: matrices, which decay, then the final norm, then each layer's 13 vectors of C
+  // ----------------
 
   void place_tensors() {
     count_ = 0;
@@ -151,7 +152,8 @@ class network {
   std::vector<float> in_their_order(const std::vector<float>& all) const {
     std::vector<float> moved(all.size());
     each_tensor([&](std::size_t ours, std::size_t theirs, std::size_t n) {
-      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(ours), n, moved.begin() + static_cast<std::ptrdiff_t>(theirs));
+      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(ours), n,
+                  moved.begin() + static_cast<std::ptrdiff_t>(theirs));
     });
     return moved;
   }
@@ -232,7 +234,8 @@ class network {
     LAB_CUDA_CHECK(status);
   }
 
-  // ---- a step ---------------------------------------------------------------------------------------------------------
+  // ---- a step
+  // ---------------------------------------------------------------------------------------------------------
 
   void run() {
     forward();
@@ -264,8 +267,8 @@ class network {
                 c, main_, false, weight(tensor::projection_bias, l));
       norm(a.middle, a.normal2, a.mean2, a.rstd2, a.in, branch_->data(), tensor::norm2_weight, tensor::norm2_bias, l);
       if (how_.fused_gelu) {
-        multiply_(product_kind::forward_gelu, a.gelu->data(), a.normal2->data(), weight(tensor::expand_weight, l), rows_,
-                  4 * c, c, main_, false, weight(tensor::expand_bias, l), a.expanded->data());
+        multiply_(product_kind::forward_gelu, a.gelu->data(), a.normal2->data(), weight(tensor::expand_weight, l),
+                  rows_, 4 * c, c, main_, false, weight(tensor::expand_bias, l), a.expanded->data());
       } else {
         multiply_(product_kind::forward, a.expanded->data(), a.normal2->data(), weight(tensor::expand_weight, l), rows_,
                   4 * c, c, main_, false, weight(tensor::expand_bias, l));
@@ -278,7 +281,8 @@ class network {
          tensor::final_norm_bias, 0);
     multiply_(product_kind::no_bias, logits_->data(), last_normal_->data(), weight(tensor::token_embedding), rows_,
               c_.padded_vocabulary, c, main_);
-    cross_entropy(losses_->data(), logits_->data(), targets(), numbers(), rows_, c_.vocabulary, c_.padded_vocabulary, s);
+    cross_entropy(losses_->data(), logits_->data(), targets(), numbers(), rows_, c_.vocabulary, c_.padded_vocabulary,
+                  s);
   }
 
   /// What was launched on the first stream so far comes before what is launched on the second from now on.

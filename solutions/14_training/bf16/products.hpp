@@ -1,6 +1,6 @@
-// Products of bf16 matrices by cublasLt, with FP32 sums. At its first use each product takes the fastest of the algorithms
-// that cublasLt offers. Another algorithm adds up in another order, so that bits are the same only for the same choice:
-// it can be written to a file, and read by the next run.
+// Products of bf16 matrices by cublasLt, with FP32 sums. At its first use each product takes the fastest of the
+// algorithms that cublasLt offers. Another algorithm adds up in another order, so that bits are the same only for the
+// same choice: it can be written to a file, and read by the next run.
 #pragma once
 
 #include <cublasLt.h>
@@ -141,11 +141,11 @@ class products {
                                                       &workspace_bytes, sizeof workspace_bytes));
     std::vector<cublasLtMatmulHeuristicResult_t> offers(48);
     int count = 0;
-    const cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(handle_, p.how, p.a, p.b, p.out, p.out, preference,
-                                       static_cast<int>(offers.size()), offers.data(), &count);
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle_, p.how, p.a, p.b, p.out, p.out, preference, static_cast<int>(offers.size()), offers.data(), &count);
     (void)cublasLtMatmulPreferenceDestroy(preference);
-    if (status != CUBLAS_STATUS_SUCCESS || count == 0) throw std::runtime_error("cublasLt has no algorithm for a product");
+    if (status != CUBLAS_STATUS_SUCCESS || count == 0)
+      throw std::runtime_error("cublasLt has no algorithm for a product");
     lab::event start, stop;
     double fastest = INFINITY;
     for (int i = 0; i < count; ++i) {
