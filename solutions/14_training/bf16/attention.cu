@@ -296,19 +296,18 @@ __global__ void __launch_bounds__(threads, 1)
         multiply_rows(weight, k, s.a[stage]);
         multiply_rows(d_weight, v, s.b[stage]);
         wait_for<1>(weight);
-        // Columns are queries here. Those before the key, and those after the text, whose lse may be anything, count
-        // nothing.
-        const bool edge = t * tile < own_first + own || (t + 1) * tile > in.length;
-        const auto counts = [&](int i) {
-          const int query = t * tile + i / 4 * 8 + at.pair + i % 2;
-          return !edge || (query >= at.row + i / 2 % 2 * 8 && query < in.length);
-        };
+        // Columns are queries here. Those before the key, and those after the text, count nothing.
+        if (t * tile < own_first + own || (t + 1) * tile > in.length)
+#pragma unroll
+          for (int i = 0; i < 32; ++i) {
+            const int query = t * tile + i / 4 * 8 + at.pair + i % 2;
+            if (query < at.row + i / 2 % 2 * 8 || query >= in.length) weight[i] = -INFINITY;
+          }
 #pragma unroll
         for (int j = 0; j < 8; ++j) {
           const float2 l = *reinterpret_cast<const float2*>(s.lse[stage] + 8 * j + at.pair);
 #pragma unroll
-          for (int i = 4 * j; i < 4 * j + 4; ++i)
-            weight[i] = counts(i) ? power_of_2(weight[i] * exponent - (i % 2 ? l.y : l.x)) : 0.0f;
+          for (int i = 4 * j; i < 4 * j + 4; ++i) weight[i] = power_of_2(weight[i] * exponent - (i % 2 ? l.y : l.x));
         }
         round(of_weights, weight);
         fence_products();
@@ -318,8 +317,7 @@ __global__ void __launch_bounds__(threads, 1)
         for (int j = 0; j < 8; ++j) {
           const float2 l = *reinterpret_cast<const float2*>(s.delta[stage] + 8 * j + at.pair);
 #pragma unroll
-          for (int i = 4 * j; i < 4 * j + 4; ++i)
-            d_weight[i] = counts(i) ? weight[i] * (d_weight[i] - (i % 2 ? l.y : l.x)) : 0.0f;
+          for (int i = 4 * j; i < 4 * j + 4; ++i) d_weight[i] = weight[i] * (d_weight[i] - (i % 2 ? l.y : l.x));
         }
         round(of_scores, d_weight);
         fence_products();

@@ -52,8 +52,7 @@ __device__ float warp_max(float value) {
 
 int blocks_for(std::size_t threads, int of) { return static_cast<int>((threads + of - 1) / of); }
 
-// ---- sums over rows
-// ---------------------------------------------------------------------------------------------------
+// ---- sums over rows -------------------------------------------------------------------------------------------------
 
 __global__ void sum_partial_kernel(bf16* gradient, const float* partial, int columns) {
   const int c = blockIdx.x * blockDim.x + threadIdx.x;
@@ -64,15 +63,17 @@ __global__ void sum_partial_kernel(bf16* gradient, const float* partial, int col
   gradient[c] = __float2bfloat16(sum);
 }
 
-/// d_in = d_out gelu'(in) where `with_gelu`; a thread has eight columns, a block every `sharers`-th row.
+constexpr int column_threads = 96, at_once = 4;
+
+/// d_in = d_out gelu'(in) where `with_gelu`; a thread has eight columns, a block every `sharers`-th row, four at once.
 template <bool with_gelu>
 __global__ void column_kernel(bf16* d_in, float* partial, int pitch, const bf16* in, const bf16* d_out, int rows,
                               int columns) {
   const int c = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * 8;
-  if (c >= columns) return;
+  __shared__ float of_turns[at_once][8][column_threads];
   float sum[8] = {};
-#pragma unroll 8
-  for (int row = blockIdx.y; row < rows; row += sharers) {
+#pragma unroll 4
+  for (int row = blockIdx.y + threadIdx.y * sharers; row < rows && c < columns; row += at_once * sharers) {
     const std::size_t at = static_cast<std::size_t>(row) * columns + c;
     float d[8];
     load_8(d, d_out + at);
@@ -92,6 +93,14 @@ __global__ void column_kernel(bf16* d_in, float* partial, int pitch, const bf16*
 #pragma unroll
     for (int i = 0; i < 8; ++i) sum[i] += d[i];
   }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) of_turns[threadIdx.y][i][threadIdx.x] = sum[i];
+  __syncthreads();
+  if (threadIdx.y > 0 || c >= columns) return;
+#pragma unroll
+  for (int turn = 1; turn < at_once; ++turn)
+#pragma unroll
+    for (int i = 0; i < 8; ++i) sum[i] += of_turns[turn][i][threadIdx.x];
   float* const to = partial + static_cast<std::size_t>(blockIdx.y) * pitch + c;
   *reinterpret_cast<float4*>(to) = make_float4(sum[0], sum[1], sum[2], sum[3]);
   *reinterpret_cast<float4*>(to + 4) = make_float4(sum[4], sum[5], sum[6], sum[7]);
@@ -108,8 +117,7 @@ __global__ void gelu_kernel(bf16* out, const bf16* in, std::size_t count) {
   store_8(out + at, x);
 }
 
-// ---- embedding
-// --------------------------------------------------------------------------------------------------------
+// ---- embedding ------------------------------------------------------------------------------------------------------
 
 __global__ void embed_kernel(float* x, const float* token_weights, const float* position_weights, const int* tokens,
                              int length, int channels) {
@@ -172,8 +180,7 @@ __global__ void __launch_bounds__(embed_threads)
   store_4(to, sum);
 }
 
-// ---- LayerNorm: a warp has a row
-// ----------------------------------------------------------------------------------------
+// ---- LayerNorm: a warp has a row ------------------------------------------------------------------------------------
 
 constexpr int norm_warps = 4, norm_threads = 32 * norm_warps, backward_warps = 8,
               backward_threads = 32 * backward_warps;
@@ -289,8 +296,7 @@ __global__ void __launch_bounds__(backward_threads, 1)
   }
 }
 
-// ---- cross-entropy: a row stays in the registers of 1024 threads
-// ----------------------------------------------------------
+// ---- cross-entropy: a row stays in the registers of 1024 threads ----------------------------------------------------
 
 constexpr int loss_threads = 1024, loss_parts = 7;
 constexpr float log2_e = 1.44269504f;
@@ -372,8 +378,7 @@ __global__ void __launch_bounds__(loss_threads)
   if (threadIdx.x == 0) losses[blockIdx.x] = target >= 0 ? most + __logf(sum) - of_target : 0.0f;
 }
 
-// ---- AdamW
-// --------------------------------------------------------------------------------------------------------------
+// ---- AdamW ----------------------------------------------------------------------------------------------------------
 
 __global__ void adamw_kernel(float* w, float* m, float* v, bf16* rounded, const bf16* gradient, std::size_t count,
                              std::size_t decayed, adamw_settings with, const step_numbers* numbers) {
@@ -447,13 +452,15 @@ void gelu(bf16* out, const bf16* in, std::size_t count, cudaStream_t stream) {
 void gelu_backward(bf16* d_in, float* partial, int pitch, const bf16* in, const bf16* d_out, int rows, int columns,
                    cudaStream_t stream) {
   column_kernel<true>
-      <<<dim3(blocks_for(columns / 8, 128), sharers), 128, 0, stream>>>(d_in, partial, pitch, in, d_out, rows, columns);
+      <<<dim3(blocks_for(columns / 8, column_threads), sharers), dim3(column_threads, at_once), 0, stream>>>(
+          d_in, partial, pitch, in, d_out, rows, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
 void column_sums(float* partial, int pitch, const bf16* in, int rows, int columns, cudaStream_t stream) {
-  column_kernel<false><<<dim3(blocks_for(columns / 8, 96), sharers), 96, 0, stream>>>(nullptr, partial, pitch, nullptr,
-                                                                                      in, rows, columns);
+  column_kernel<false>
+      <<<dim3(blocks_for(columns / 8, column_threads), sharers), dim3(column_threads, at_once), 0, stream>>>(
+          nullptr, partial, pitch, nullptr, in, rows, columns);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -113,7 +113,7 @@ class network {
     return std::make_unique<lab::device_buffer<T>>(n);
   }
 
-  // ---- where tensors lie: matrices, which decay, then the final norm, then each layer's 13 vectors of C
+  // ---- where tensors lie: matrices, which decay, then the final norm, then each layer's 13 vectors of C -------------
   // ----------------
 
   void place_tensors() {
@@ -197,6 +197,9 @@ class network {
     make(d_gelu_, 4 * x);
     make(logits_, n * at(c_.padded_vocabulary));
     make(delta_, stats);
+    // What fills up a head's last tile is read, and must be finite.
+    for (const layer& a : layers_) LAB_CUDA_CHECK(cudaMemset(a.lse->data(), 0, a.lse->bytes()));
+    LAB_CUDA_CHECK(cudaMemset(delta_->data(), 0, delta_->bytes()));
     make(partial_, at(sharers) * at(vectors()));
     make(input_, 2 * n + sizeof(step_numbers) / sizeof(int));
     for (auto& slot : slots_) LAB_CUDA_CHECK(cudaMallocHost(&slot.host, input_->bytes()));
@@ -234,7 +237,7 @@ class network {
     LAB_CUDA_CHECK(status);
   }
 
-  // ---- a step
+  // ---- a step -------------------------------------------------------------------------------------------------------
   // ---------------------------------------------------------------------------------------------------------
 
   void run() {
