@@ -3,7 +3,7 @@
 
 compare.py check RECORD START GRADIENTS RESULTS   the files of train.bf16.cuda --record --write --gradients
     PyTorch repeats that training, in FP32 and with bf16 autocast. The losses may differ from FP32's by twice as much as
-    autocast's do, plus 1e-3; and so, for each tensor, may the first step's gradient, by relative norm, plus 0.01.
+    autocast's do, plus 1e-4; and so, for each tensor, may the first step's gradient, by relative norm, plus 1e-3.
 
 compare.py bench RESULTS PROGRAM [NAME=COMMAND ...]   steps of GPT-2 124M, B = 4, T = 1024, in turns
     PROGRAM and the COMMANDs (llm.c) run in processes of their own while PyTorch, whose step is compiled, does nothing.
@@ -79,13 +79,13 @@ def check(record_file, start, gradients_file, results):
     compare("transformer.ln_f.bias", take(c))
     good = at == ours.numel()
     for row in rows:
-        row["good"] = row["ours"] <= 2 * row["autocast"] + 0.01
+        row["good"] = row["ours"] <= 2 * row["autocast"] + 1e-3
         good &= row["good"]
         if not row["good"] or layers <= 4:
             print(f"{row['tensor']:40} ours {row['ours']:.2e}  autocast {row['autocast']:.2e}  {row['good']}")
     of_ours = max(abs(a - b) for a, b in zip(record["losses"], exact))
     of_autocast = max(abs(a - b) for a, b in zip(rounded, exact))
-    good &= of_ours <= 2 * of_autocast + 1e-3
+    good &= of_ours <= 2 * of_autocast + 1e-4
     print(f"worst gradient: ours {max(r['ours'] for r in rows):.2e}, autocast {max(r['autocast'] for r in rows):.2e}")
     print(f"largest difference of losses from FP32: ours {of_ours:.2e}, autocast {of_autocast:.2e}; "
           f"last loss {record['losses'][-1]:.5f}, autocast {rounded[-1]:.5f}, FP32 {exact[-1]:.5f}")

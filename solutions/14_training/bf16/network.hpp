@@ -57,6 +57,8 @@ class network {
     weights_ = device(count_, weights_), gradient_ = device(count_, gradient_);
     LAB_CUDA_CHECK(cudaMemcpy(w_->data(), moved.data(), w_->bytes(), cudaMemcpyHostToDevice));
     LAB_CUDA_CHECK(cudaMemcpy(weights_->data(), rounded.data(), weights_->bytes(), cudaMemcpyHostToDevice));
+    // Positions after the text get no gradient, ever.
+    LAB_CUDA_CHECK(cudaMemset(gradient_->data(), 0, gradient_->bytes()));
     for (auto* states : {&m_, &v_}) LAB_CUDA_CHECK(cudaMemset((*states)->data(), 0, (*states)->bytes()));
     make_room();
     if (!plans.empty()) multiply_.read(plans);
@@ -113,8 +115,7 @@ class network {
     return std::make_unique<lab::device_buffer<T>>(n);
   }
 
-  // ---- where tensors lie: matrices, which decay, then the final norm, then each layer's 13 vectors of C -------------
-  // ----------------
+  // ---- where tensors lie: matrices, which decay, then the final norm, then each layer's 13 vectors of C -----------
 
   void place_tensors() {
     count_ = 0;
@@ -163,7 +164,7 @@ class network {
   float* partial(tensor t, int layer = 0) const { return partial_->data() + offset(t, layer) - decayed_; }
   int vectors() const { return static_cast<int>(count_ - decayed_); }
 
-  // ---- activations --------------------------------------------------------------------------------------------------
+  // ---- activations ------------------------------------------------------------------------------------------------
 
   struct layer {  // `in` and `middle` are residuals
     memory<float> in, middle, mean1, rstd1, mean2, rstd2, lse;
@@ -237,8 +238,7 @@ class network {
     LAB_CUDA_CHECK(status);
   }
 
-  // ---- a step -------------------------------------------------------------------------------------------------------
-  // ---------------------------------------------------------------------------------------------------------
+  // ---- a step -----------------------------------------------------------------------------------------------------
 
   void run() {
     forward();
