@@ -143,7 +143,8 @@ def bench(results, program, others):
             if not median and not steps:
                 print(f"{name}: {(out.stdout + out.stderr)[-300:]}")
             times.setdefault(name, []).extend(float(x) for x in median or steps)
-    rows = {name: {"median_ms": statistics.median(all_of), "min": min(all_of), "max": max(all_of), "values": len(all_of)}
+    rows = {name: {"median_ms": statistics.median(all_of), "min": min(all_of), "max": max(all_of),
+                   "values": len(all_of)}
             for name, all_of in times.items() if all_of}
     for name, row in rows.items():
         print(f"{name:34} {row['median_ms']:8.3f} ms  ({row['min']:.3f} to {row['max']:.3f}, {row['values']} values)")

@@ -166,7 +166,7 @@ class network {
 
   // ---- activations ------------------------------------------------------------------------------------------------
 
-  struct layer {  // `in` and `middle` are residuals
+  struct activations {  // `in` and `middle` are residuals
     memory<float> in, middle, mean1, rstd1, mean2, rstd2, lse;
     memory<bf16> normal1, qkv, mixed, normal2, expanded, gelu;
   };
@@ -179,7 +179,7 @@ class network {
     const std::size_t n = at(rows_), x = n * at(c_.channels), stats = at(batch_) * at(c_.heads) * at(pitch_of(length_));
     const auto make = [](auto& to, std::size_t size) { to = device(size, to); };
     layers_.resize(at(c_.layers));
-    for (layer& a : layers_) {
+    for (activations& a : layers_) {
       for (auto* of : {&a.in, &a.middle}) make(*of, x);
       for (auto* of : {&a.mean1, &a.rstd1, &a.mean2, &a.rstd2}) make(*of, n);
       make(a.lse, stats);
@@ -199,7 +199,7 @@ class network {
     make(logits_, n * at(c_.padded_vocabulary));
     make(delta_, stats);
     // What fills up a head's last tile is read, and must be finite.
-    for (const layer& a : layers_) LAB_CUDA_CHECK(cudaMemset(a.lse->data(), 0, a.lse->bytes()));
+    for (const activations& a : layers_) LAB_CUDA_CHECK(cudaMemset(a.lse->data(), 0, a.lse->bytes()));
     LAB_CUDA_CHECK(cudaMemset(delta_->data(), 0, delta_->bytes()));
     make(partial_, at(sharers) * at(vectors()));
     make(input_, 2 * n + sizeof(step_numbers) / sizeof(int));
@@ -216,7 +216,7 @@ class network {
     for (const int t : targets)
       if (t != ignored && (t < 0 || t >= c_.vocabulary)) throw gpt2::model_error("a target is out of range");
     targets_in_ = static_cast<int>(std::count_if(targets.begin(), targets.end(), [](int t) { return t != ignored; }));
-    slot& s = slots_[at(step_++ % 2)];
+    upload& s = slots_[at(step_++ % 2)];
     if (step_ > 2) LAB_CUDA_CHECK(cudaEventSynchronize(s.copied.get()));
     const step_numbers n{1.0f / static_cast<float>(std::max(targets_in_, 1)),
                          static_cast<float>(1 / (1 - std::pow(static_cast<double>(with_.beta1), step_))),
@@ -259,7 +259,7 @@ class network {
     embed(layers_[0].in->data(), master(tensor::token_embedding), master(tensor::position_embedding), tokens(), rows_,
           length_, c, s);
     for (int l = 0; l < c_.layers; ++l) {
-      const layer& a = layers_[at(l)];
+      const activations& a = layers_[at(l)];
       // The MLP before this layer has its result in `branch_`, which becomes part of the residual here.
       norm(a.in, a.normal1, a.mean1, a.rstd1, l == 0 ? a.in : layers_[at(l - 1)].middle,
            l == 0 ? nullptr : branch_->data(), tensor::norm1_weight, tensor::norm1_bias, l);
@@ -323,7 +323,7 @@ class network {
     norm(d_[last % 2].of_out, partial(tensor::contract_bias, last), true, last_, last_mean_, last_rstd_,
          tensor::final_norm_weight, tensor::final_norm_bias, 0);
     for (int l = last; l >= 0; --l) {
-      const layer& a = layers_[at(l)];
+      const activations& a = layers_[at(l)];
       gradients_of_layer& d = d_[l % 2];
       gradient_of_weights(tensor::contract_weight, l, d.of_out, a.gelu, c, 4 * c);
       to_inputs(d_gelu_, d.of_out, tensor::contract_weight, l, c, 4 * c);
@@ -365,13 +365,13 @@ class network {
   memory<float> w_, m_, v_, partial_, last_, last_mean_, last_rstd_, d_residual_, losses_, delta_;
   memory<bf16> weights_, gradient_, branch_, last_normal_, d_normal_, d_gelu_, logits_;
   memory<int> input_;
-  std::vector<layer> layers_;
+  std::vector<activations> layers_;
   gradients_of_layer d_[2];
-  struct slot {
+  struct upload {
     int* host = nullptr;
     order_event copied;
   };
-  slot slots_[2];
+  upload slots_[2];
   cudaGraphExec_t graph_ = nullptr;
 };
 

@@ -35,7 +35,7 @@ class products {
  public:
   products() { check_cublas(cublasLtCreate(&handle_)); }
   ~products() {
-    for (auto& [key, p] : plans_) {
+    for (auto& [of, p] : plans_) {
       (void)cublasLtMatmulDescDestroy(p.how);
       for (const auto layout : {p.a, p.b, p.out}) (void)cublasLtMatrixLayoutDestroy(layout);
     }
@@ -48,7 +48,7 @@ class products {
   void operator()(product_kind kind, bf16* out, const bf16* left, const bf16* right, int rows, int outputs, int inputs,
                   const lab::stream& stream, bool second = false, const bf16* bias = nullptr,
                   bf16* before_gelu = nullptr) {
-    const key of{static_cast<int>(kind), rows, outputs, inputs};
+    const sizes of{static_cast<int>(kind), rows, outputs, inputs};
     auto found = plans_.find(of);
     if (found == plans_.end()) found = plans_.emplace(of, describe(kind, rows, outputs, inputs)).first;
     plan& p = found->second;
@@ -65,7 +65,7 @@ class products {
 
   void read(const std::string& file) {
     std::ifstream in(file);
-    key of{};
+    sizes of{};
     cublasLtMatmulAlgo_t algorithm{};
     while (in >> of[0] >> of[1] >> of[2] >> of[3]) {
       for (auto& word : algorithm.data) in >> word;
@@ -84,7 +84,7 @@ class products {
   }
 
  private:
-  using key = std::array<int, 4>;
+  using sizes = std::array<int, 4>;
   struct plan {
     cublasLtMatmulDesc_t how = nullptr;
     cublasLtMatrixLayout_t a = nullptr, b = nullptr, out = nullptr;
@@ -129,7 +129,7 @@ class products {
                           workspace_bytes, stream.get());
   }
 
-  void choose(const key& of, plan& p, bf16* out, const void* a, const void* b, const lab::stream& stream) {
+  void choose(const sizes& of, plan& p, bf16* out, const void* a, const void* b, const lab::stream& stream) {
     p.chosen = true;
     if (const auto found = read_.find(of); found != read_.end()) {
       p.algorithm = found->second;
@@ -169,8 +169,8 @@ class products {
   cublasLtHandle_t handle_ = nullptr;
   std::array<lab::device_buffer<std::byte>, 2> workspaces_{lab::device_buffer<std::byte>(workspace_bytes),
                                                            lab::device_buffer<std::byte>(workspace_bytes)};
-  std::map<key, plan> plans_;
-  std::map<key, cublasLtMatmulAlgo_t> read_;
+  std::map<sizes, plan> plans_;
+  std::map<sizes, cublasLtMatmulAlgo_t> read_;
 };
 
 }  // namespace lab14::mixed
