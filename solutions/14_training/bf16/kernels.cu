@@ -106,17 +106,6 @@ __global__ void column_kernel(bf16* d_in, float* partial, int pitch, const bf16*
   *reinterpret_cast<float4*>(to + 4) = make_float4(sum[4], sum[5], sum[6], sum[7]);
 }
 
-__global__ void gelu_kernel(bf16* out, const bf16* in, std::size_t count) {
-  const std::size_t at = (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x) * 8;
-  if (at >= count) return;
-  float x[8];
-  load_8(x, in + at);
-#pragma unroll
-  for (int i = 0; i < 8; ++i)
-    x[i] *= __fdividef(1.0f, 1.0f + __expf(-2.0f * 0.79788456f * x[i] * (1.0f + 0.044715f * x[i] * x[i])));
-  store_8(out + at, x);
-}
-
 // ---- embedding ------------------------------------------------------------------------------------------------------
 
 __global__ void embed_kernel(float* x, const float* token_weights, const float* position_weights, const int* tokens,
@@ -441,11 +430,6 @@ void norm_backward(float* d, bf16* d_rounded, float* of_weight, float* of_bias, 
                                         : norm_backward_kernel<8>;
   kernel<<<sharers, backward_threads, 0, stream>>>(d, d_rounded, of_weight, of_bias, of_d, pitch, fresh, x, mean, rstd,
                                                    weight, d_out, rows, channels);
-  LAB_CUDA_CHECK(cudaGetLastError());
-}
-
-void gelu(bf16* out, const bf16* in, std::size_t count, cudaStream_t stream) {
-  gelu_kernel<<<blocks_for(count / 8, 256), 256, 0, stream>>>(out, in, count);
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 

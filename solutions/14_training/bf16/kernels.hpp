@@ -57,9 +57,7 @@ void norm_backward(float* d, bf16* d_rounded, float* of_weight, float* of_bias, 
                    const float* x, const float* mean, const float* rstd, const float* weight, const bf16* d_out,
                    int rows, int channels, cudaStream_t stream);
 
-/// Columns of these matrices: a multiple of 8, at most 8192.
-void gelu(bf16* out, const bf16* in, std::size_t count, cudaStream_t stream);
-/// d_in = d_out gelu'(in), in place or not, and the sums of d_in's rows.
+/// d_in = d_out gelu'(in), in place or not, and the sums of d_in's rows. Columns are a multiple of 8, at most 8192.
 void gelu_backward(bf16* d_in, float* partial, int pitch, const bf16* in, const bf16* d_out, int rows, int columns,
                    cudaStream_t stream);
 void column_sums(float* partial, int pitch, const bf16* in, int rows, int columns, cudaStream_t stream);

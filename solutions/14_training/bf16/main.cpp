@@ -21,7 +21,7 @@ using namespace lab14::mixed;
 struct options {
   std::string model = "small", text = TRAINING_TEXT, plans, start, record, gradients;
   int batch = 4, length = 64, steps = 40;
-  bool twice = false, random_tokens = false, no_graph = false, one_stream = false, own_gelu = false;
+  bool twice = false, random_tokens = false;
   lab14::adamw_settings with{.weight_decay = 0.1f};
   std::uint64_t seed = 1;
 };
@@ -64,8 +64,7 @@ struct result {
 
 /// Losses need a wait after each step, so only `timed` steps follow one another as in a real training.
 result train(const options& o, const gpt2::checkpoint& start, const data& d, bool timed) {
-  network net(start, o.batch, o.length, o.with, {!o.no_graph, !o.one_stream, !o.own_gelu},
-              std::ifstream(o.plans) ? o.plans : "");
+  network net(start, o.batch, o.length, o.with, std::ifstream(o.plans) ? o.plans : "");
   result all;
   std::vector<lab::event> ends(static_cast<std::size_t>(o.steps));
   for (int i = 0; i < o.steps; ++i) {
@@ -148,9 +147,6 @@ int main(int argc, char** argv) try {
   app.add_option("--learning-rate", o.with.learning_rate, "AdamW's");
   app.add_option("--weight-decay", o.with.weight_decay, "AdamW's, for matrices");
   app.add_option("--seed", o.seed, "seed of random weights");
-  app.add_flag("--no-graph", o.no_graph, "launch kernel by kernel");
-  app.add_flag("--one-stream", o.one_stream, "gradients of weights on the stream of all the rest");
-  app.add_flag("--own-gelu", o.own_gelu, "GELU as a kernel instead of the product's epilogue");
   CLI11_PARSE(app, argc, argv);
   const gpt2::checkpoint start =
       gpt2::random_checkpoint(gpt2::config_named(o.model == "small" ? "256:512:512:4:1:64" : o.model), o.seed);

@@ -1,6 +1,6 @@
 // GPT-2 in training in mixed precision, as PyTorch's autocast does it: factors of products, their gradients and the
 // logits in bf16; the residual stream, its gradient, all sums, master weights and AdamW's states in FP32. A step is one
-// CUDA graph. The gradients of weights are computed on a second stream: nothing but the update waits for them.
+// CUDA graph.
 #pragma once
 
 #include <algorithm>
@@ -31,15 +31,10 @@ class order_event {
   cudaEvent_t handle_ = nullptr;
 };
 
-struct variant {
-  bool graph = true, second_stream = true, fused_gelu = true;
-};
-
 class network {
  public:
-  network(const gpt2::checkpoint& start, int batch, int length, const adamw_settings& with, const variant& how,
-          const std::string& plans)
-      : c_(start.config), batch_(batch), length_(length), rows_(batch * length), with_(with), how_(how) {
+  network(const gpt2::checkpoint& start, int batch, int length, const adamw_settings& with, const std::string& plans)
+      : c_(start.config), batch_(batch), length_(length), rows_(batch * length), with_(with) {
     if (c_.head_size() != head_size || c_.channels % 64 != 0 || c_.channels > 1024 || c_.padded_vocabulary % 8 != 0 ||
         c_.padded_vocabulary > 57344 || length > c_.context || batch < 1 || length < 1)
       throw gpt2::model_error(
@@ -73,7 +68,7 @@ class network {
   /// One step, asynchronously. Tokens and targets: (batch, length) each; a target may be `ignored`.
   void step(const std::vector<int>& tokens, const std::vector<int>& targets) {
     load(tokens, targets);
-    if (!how_.graph || step_ == 1) {  // the first one chooses algorithms by timing, which no capture can contain
+    if (step_ == 1) {  // it chooses algorithms by timing, which no capture can contain
       run();
     } else {
       if (!graph_) capture();
@@ -170,10 +165,6 @@ class network {
     memory<float> in, middle, mean1, rstd1, mean2, rstd2, lse;
     memory<bf16> normal1, qkv, mixed, normal2, expanded, gelu;
   };
-  /// Gradients that the second stream still reads while the first is in the next layer: two of each.
-  struct gradients_of_layer {
-    memory<bf16> of_out, of_middle, wide, qkv;
-  };
 
   void make_room() {
     const std::size_t n = at(rows_), x = n * at(c_.channels), stats = at(batch_) * at(c_.heads) * at(pitch_of(length_));
@@ -187,11 +178,9 @@ class network {
       make(a.qkv, 3 * x);
       for (auto* of : {&a.expanded, &a.gelu}) make(*of, 4 * x);
     }
-    for (auto& d : d_) {
-      for (auto* of : {&d.of_out, &d.of_middle}) make(*of, x);
-      make(d.wide, 4 * x);
-      make(d.qkv, 3 * x);
-    }
+    for (auto* of : {&d_out_, &d_middle_}) make(*of, x);
+    make(d_wide_, 4 * x);
+    make(d_qkv_, 3 * x);
     for (auto* of : {&last_, &d_residual_}) make(*of, x);
     for (auto* of : {&last_mean_, &last_rstd_, &losses_}) make(*of, n);
     for (auto* of : {&branch_, &last_normal_, &d_normal_}) make(*of, x);
@@ -264,21 +253,15 @@ class network {
       norm(a.in, a.normal1, a.mean1, a.rstd1, l == 0 ? a.in : layers_[at(l - 1)].middle,
            l == 0 ? nullptr : branch_->data(), tensor::norm1_weight, tensor::norm1_bias, l);
       multiply_(product_kind::forward, a.qkv->data(), a.normal1->data(), weight(tensor::qkv_weight, l), rows_, 3 * c, c,
-                main_, false, weight(tensor::qkv_bias, l));
+                main_, weight(tensor::qkv_bias, l));
       attention(a.mixed->data(), a.lse->data(), a.qkv->data(), batch_, length_, c_.heads, s);
       multiply_(product_kind::forward, branch_->data(), a.mixed->data(), weight(tensor::projection_weight, l), rows_, c,
-                c, main_, false, weight(tensor::projection_bias, l));
+                c, main_, weight(tensor::projection_bias, l));
       norm(a.middle, a.normal2, a.mean2, a.rstd2, a.in, branch_->data(), tensor::norm2_weight, tensor::norm2_bias, l);
-      if (how_.fused_gelu) {
-        multiply_(product_kind::forward_gelu, a.gelu->data(), a.normal2->data(), weight(tensor::expand_weight, l),
-                  rows_, 4 * c, c, main_, false, weight(tensor::expand_bias, l), a.expanded->data());
-      } else {
-        multiply_(product_kind::forward, a.expanded->data(), a.normal2->data(), weight(tensor::expand_weight, l), rows_,
-                  4 * c, c, main_, false, weight(tensor::expand_bias, l));
-        gelu(a.gelu->data(), a.expanded->data(), a.gelu->size(), s);
-      }
+      multiply_(product_kind::forward_gelu, a.gelu->data(), a.normal2->data(), weight(tensor::expand_weight, l), rows_,
+                4 * c, c, main_, weight(tensor::expand_bias, l), a.expanded->data());
       multiply_(product_kind::forward, branch_->data(), a.gelu->data(), weight(tensor::contract_weight, l), rows_, c,
-                4 * c, main_, false, weight(tensor::contract_bias, l));
+                4 * c, main_, weight(tensor::contract_bias, l));
     }
     norm(last_, last_normal_, last_mean_, last_rstd_, layers_.back().middle, branch_->data(), tensor::final_norm_weight,
          tensor::final_norm_bias, 0);
@@ -288,21 +271,9 @@ class network {
                   s);
   }
 
-  /// What was launched on the first stream so far comes before what is launched on the second from now on.
-  void fork() {
-    if (!how_.second_stream) return;
-    forked_.record(main_);
-    LAB_CUDA_CHECK(cudaStreamWaitEvent(beside_.get(), forked_.get()));
-  }
-  void join(const order_event& after) {
-    if (how_.second_stream) LAB_CUDA_CHECK(cudaStreamWaitEvent(main_.get(), after.get()));
-  }
-  const lab::stream& beside() const { return how_.second_stream ? beside_ : main_; }
   void gradient_of_weights(tensor t, int l, const memory<bf16>& d_out, const memory<bf16>& in, int outputs,
                            int inputs) {
-    fork();
-    multiply_(product_kind::to_weights, gradient(t, l), d_out->data(), in->data(), rows_, outputs, inputs, beside(),
-              how_.second_stream);
+    multiply_(product_kind::to_weights, gradient(t, l), d_out->data(), in->data(), rows_, outputs, inputs, main_);
   }
 
   void backward() {
@@ -320,33 +291,28 @@ class network {
     const int last = c_.layers - 1;
     gradient_of_weights(tensor::token_embedding, 0, logits_, last_normal_, v, c);
     to_inputs(d_normal_, logits_, tensor::token_embedding, 0, v, c);
-    norm(d_[last % 2].of_out, partial(tensor::contract_bias, last), true, last_, last_mean_, last_rstd_,
-         tensor::final_norm_weight, tensor::final_norm_bias, 0);
+    norm(d_out_, partial(tensor::contract_bias, last), true, last_, last_mean_, last_rstd_, tensor::final_norm_weight,
+         tensor::final_norm_bias, 0);
     for (int l = last; l >= 0; --l) {
       const activations& a = layers_[at(l)];
-      gradients_of_layer& d = d_[l % 2];
-      gradient_of_weights(tensor::contract_weight, l, d.of_out, a.gelu, c, 4 * c);
-      to_inputs(d_gelu_, d.of_out, tensor::contract_weight, l, c, 4 * c);
-      gelu_backward(d.wide->data(), partial(tensor::expand_bias, l), pitch, a.expanded->data(), d_gelu_->data(), rows_,
+      gradient_of_weights(tensor::contract_weight, l, d_out_, a.gelu, c, 4 * c);
+      to_inputs(d_gelu_, d_out_, tensor::contract_weight, l, c, 4 * c);
+      gelu_backward(d_wide_->data(), partial(tensor::expand_bias, l), pitch, a.expanded->data(), d_gelu_->data(), rows_,
                     4 * c, s);
-      gradient_of_weights(tensor::expand_weight, l, d.wide, a.normal2, 4 * c, c);
-      to_inputs(d_normal_, d.wide, tensor::expand_weight, l, 4 * c, c);
-      norm(d.of_middle, partial(tensor::projection_bias, l), false, a.middle, a.mean2, a.rstd2, tensor::norm2_weight,
+      gradient_of_weights(tensor::expand_weight, l, d_wide_, a.normal2, 4 * c, c);
+      to_inputs(d_normal_, d_wide_, tensor::expand_weight, l, 4 * c, c);
+      norm(d_middle_, partial(tensor::projection_bias, l), false, a.middle, a.mean2, a.rstd2, tensor::norm2_weight,
            tensor::norm2_bias, l);
-      gradient_of_weights(tensor::projection_weight, l, d.of_middle, a.mixed, c, c);
-      to_inputs(d_normal_, d.of_middle, tensor::projection_weight, l, c, c);
-      attention_backward(d.qkv->data(), delta_->data(), a.qkv->data(), a.mixed->data(), a.lse->data(),
+      gradient_of_weights(tensor::projection_weight, l, d_middle_, a.mixed, c, c);
+      to_inputs(d_normal_, d_middle_, tensor::projection_weight, l, c, c);
+      attention_backward(d_qkv_->data(), delta_->data(), a.qkv->data(), a.mixed->data(), a.lse->data(),
                          d_normal_->data(), batch_, length_, c_.heads, s);
-      gradient_of_weights(tensor::qkv_weight, l, d.qkv, a.normal1, 3 * c, c);
-      column_sums(partial(tensor::qkv_bias, l), pitch, d.qkv->data(), rows_, 3 * c, beside().get());
-      to_inputs(d_normal_, d.qkv, tensor::qkv_weight, l, 3 * c, c);
-      // The next layer writes where the second stream reads for the layer before this one.
-      if (l < last) join(done_[(l + 1) % 2]);
-      if (how_.second_stream) done_[l % 2].record(beside_);
-      norm(d_[(l + 1) % 2].of_out, l == 0 ? nullptr : partial(tensor::contract_bias, l - 1), false, a.in, a.mean1,
-           a.rstd1, tensor::norm1_weight, tensor::norm1_bias, l);
+      gradient_of_weights(tensor::qkv_weight, l, d_qkv_, a.normal1, 3 * c, c);
+      column_sums(partial(tensor::qkv_bias, l), pitch, d_qkv_->data(), rows_, 3 * c, s);
+      to_inputs(d_normal_, d_qkv_, tensor::qkv_weight, l, 3 * c, c);
+      norm(d_out_, l == 0 ? nullptr : partial(tensor::contract_bias, l - 1), false, a.in, a.mean1, a.rstd1,
+           tensor::norm1_weight, tensor::norm1_bias, l);
     }
-    join(done_[0]);
     embed_backward(gradient(tensor::token_embedding), gradient(tensor::position_embedding), d_residual_->data(),
                    tokens(), rows_, length_, c, s);
     sum_partial(gradient_->data() + decayed_, partial_->data(), pitch, s);
@@ -355,18 +321,16 @@ class network {
   gpt2::config c_;
   int batch_, length_, rows_;
   adamw_settings with_;
-  variant how_;
   std::size_t first_[static_cast<int>(tensor::count)] = {}, step_of_[static_cast<int>(tensor::count)] = {}, count_ = 0,
               decayed_ = 0;
   int step_ = 0, targets_in_ = 0;
-  lab::stream main_{cudaStreamNonBlocking}, beside_{cudaStreamNonBlocking};
-  order_event forked_, done_[2];
+  lab::stream main_{cudaStreamNonBlocking};
   products multiply_;
   memory<float> w_, m_, v_, partial_, last_, last_mean_, last_rstd_, d_residual_, losses_, delta_;
-  memory<bf16> weights_, gradient_, branch_, last_normal_, d_normal_, d_gelu_, logits_;
+  memory<bf16> weights_, gradient_, branch_, last_normal_, d_normal_, d_gelu_, d_out_, d_middle_, d_wide_, d_qkv_,
+      logits_;
   memory<int> input_;
   std::vector<activations> layers_;
-  gradients_of_layer d_[2];
   struct upload {
     int* host = nullptr;
     order_event copied;

@@ -44,10 +44,8 @@ class products {
   products(const products&) = delete;  // owns a handle
   products& operator=(const products&) = delete;
 
-  /// `second`: on the stream that runs beside the first, with a workspace of its own.
   void operator()(product_kind kind, bf16* out, const bf16* left, const bf16* right, int rows, int outputs, int inputs,
-                  const lab::stream& stream, bool second = false, const bf16* bias = nullptr,
-                  bf16* before_gelu = nullptr) {
+                  const lab::stream& stream, const bf16* bias = nullptr, bf16* before_gelu = nullptr) {
     const sizes of{static_cast<int>(kind), rows, outputs, inputs};
     auto found = plans_.find(of);
     if (found == plans_.end()) found = plans_.emplace(of, describe(kind, rows, outputs, inputs)).first;
@@ -60,7 +58,7 @@ class products {
     // cublasLt's matrices are column-major: it sees each of ours transposed, and computes out^T = b^T a^T.
     const void *const a = right, *const b = left;
     if (!p.chosen) choose(of, p, out, a, b, stream);
-    check_cublas(launch(p, p.algorithm, out, a, b, stream, workspaces_[second].data()));
+    check_cublas(launch(p, p.algorithm, out, a, b, stream));
   }
 
   void read(const std::string& file) {
@@ -123,10 +121,10 @@ class products {
   }
 
   cublasStatus_t launch(const plan& p, const cublasLtMatmulAlgo_t& algorithm, bf16* out, const void* a, const void* b,
-                        const lab::stream& stream, void* workspace) const {
+                        const lab::stream& stream) {
     const float one = 1, zero = 0;
-    return cublasLtMatmul(handle_, p.how, &one, a, p.a, b, p.b, &zero, out, p.out, out, p.out, &algorithm, workspace,
-                          workspace_bytes, stream.get());
+    return cublasLtMatmul(handle_, p.how, &one, a, p.a, b, p.b, &zero, out, p.out, out, p.out, &algorithm,
+                          workspace_.data(), workspace_bytes, stream.get());
   }
 
   void choose(const sizes& of, plan& p, bf16* out, const void* a, const void* b, const lab::stream& stream) {
@@ -155,7 +153,7 @@ class products {
         cublasStatus_t one = CUBLAS_STATUS_SUCCESS;
         start.record(stream);
         for (int j = 0; j < together && one == CUBLAS_STATUS_SUCCESS; ++j)
-          one = launch(p, offers[static_cast<std::size_t>(i)].algo, out, a, b, stream, workspaces_[0].data());
+          one = launch(p, offers[static_cast<std::size_t>(i)].algo, out, a, b, stream);
         stop.record(stream);
         if (one != CUBLAS_STATUS_SUCCESS) break;  // offered, but not supported
         const double took = stop.seconds_since(start);
@@ -167,8 +165,7 @@ class products {
   }
 
   cublasLtHandle_t handle_ = nullptr;
-  std::array<lab::device_buffer<std::byte>, 2> workspaces_{lab::device_buffer<std::byte>(workspace_bytes),
-                                                           lab::device_buffer<std::byte>(workspace_bytes)};
+  lab::device_buffer<std::byte> workspace_{workspace_bytes};
   std::map<sizes, plan> plans_;
   std::map<sizes, cublasLtMatmulAlgo_t> read_;
 };
