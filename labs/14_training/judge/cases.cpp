@@ -370,6 +370,16 @@ test_case layers_kept() {
   });
 }
 
+/// given/profile.md, in ms.
+test_case profile_read() {
+  return lab::figures_case("profile/tf32", [] {
+    constexpr double step = 31.3, forward = 9.6, backward = 20.0, update = 0.86, of_forward = 5.1, of_backward = 11.9;
+    constexpr double attention = of_forward + of_backward;
+    return std::vector<double>{100 * attention / step, step - 0.9 * attention, 100 * update / 2 / step,
+                               (backward - of_backward) / (forward - of_forward)};
+  });
+}
+
 // ---- all -----------------------------------------------------------------------------------------------------------
 
 std::vector<test_case> cases() {
@@ -421,7 +431,7 @@ std::vector<test_case> cases() {
     all.push_back(cross_entropy(rows, vocabulary, pitch, 1.0f / static_cast<float>(3 * rows + 1)));
 
   for (test_case& c : lab14::step_cases()) all.push_back(std::move(c));
-  for (const auto& figures : {training_gigabytes, adamw_milliseconds, first_loss, layers_kept})
+  for (const auto& figures : {training_gigabytes, adamw_milliseconds, first_loss, layers_kept, profile_read})
     all.push_back(figures());
 
   all.push_back(timed(adamw("adamw", gpt2_parameters, 10, {})));
