@@ -303,7 +303,7 @@ drawing check_drawing(const drawn& source, const std::string& style) {
         if (of_figures.contains(name))
           ++formulas;
         else if (name.starts_with("data-") && !of_drawings.contains(name))
-          throw std::runtime_error("nobody knows " + name);
+          throw std::runtime_error("unknown attribute " + name);
       if (e.tag == "svg") wanted = static_cast<int>(e.number("data-figures"));
       for (const std::string& one : parts(e.get("data-given"), ' ')) given.insert(one);
       for (const std::string& one : parts(e.get("data-let"), ';')) {

@@ -27,8 +27,7 @@ int whole(const args& a, std::size_t i, const names& k) {
   return static_cast<int>(std::lround(number_in(value_of(a.at(i), k))));
 }
 
-// ---- accesses of a warp: a formula of lane
-// ---------------------------------------------------------------------------
+// ---- accesses of a warp: a formula of lane --------------------------------------------------------------------------
 
 warp_offsets offsets_of(const std::string& formula, names known) {
   warp_offsets offsets{};
@@ -73,8 +72,7 @@ value passes(const std::vector<launch_bytes>& launches, double n) {
   return v;
 }
 
-// ---- lab 02: the simulated machine
-// -------------------------------------------------------------------------------------
+// ---- lab 02: the simulated machine ----------------------------------------------------------------------------------
 
 /// Seconds of each of `calls` calls.
 value timed(lab02::behaviour how, std::uint64_t seed, int calls, bool one_input) {
@@ -178,8 +176,7 @@ value hot(const args& a, const names& k) {
   return all;
 }
 
-// ---- lab 05: plans of recomputation
-// ------------------------------------------------------------------------------------
+// ---- lab 05: plans of recomputation ---------------------------------------------------------------------------------
 
 /// held(keep): five numbers for each span of an activation: layer, from, to, whether computed again, forwards so far.
 value held(const args& a, const names& k) {
@@ -263,8 +260,7 @@ value plans(const args& a, const names& k) {
   return out;
 }
 
-// ---- lab 07: tiles and waves
-// --------------------------------------------------------------------------------------------
+// ---- lab 07: tiles and waves ----------------------------------------------------------------------------------------
 
 lab07::device device_of(const std::string& name) {
   const auto of = [&](const char* key) { return device_figure(name + "." + key).at(0); };
@@ -311,8 +307,7 @@ value blocks(const args& a, const names& k) {
   return v;
 }
 
-// ---- lab 09: formats
-// ----------------------------------------------------------------------------------------------------
+// ---- lab 09: formats ------------------------------------------------------------------------------------------------
 
 template <double of(double)>
 value in_format(const args& a, const names& k) {
@@ -341,8 +336,7 @@ value e4m3_numbers(const args& a, const names& k) {
   return v;
 }
 
-// ---- lab 11
-// -------------------------------------------------------------------------------------------------------------
+// ---- lab 11 ---------------------------------------------------------------------------------------------------------
 
 /// scaled_tiles(by): by tile, the share of groups of 8 rows whose maximum has grown by more than this since they were
 /// last scaled, for normally distributed scores; one such list after the other for several limits.
@@ -390,8 +384,7 @@ value turns(const args& a, const names& k) {
   return {busy};
 }
 
-// ---- lab 12
-// -------------------------------------------------------------------------------------------------------------
+// ---- lab 12 ---------------------------------------------------------------------------------------------------------
 
 /// missed(ways, lines): which of these accesses miss, in a cache of 8 lines.
 value missed(const args& a, const names& k) {
@@ -479,7 +472,7 @@ std::string words_of(const std::string& name) {
     for (const char c : name) c == '.' ? all.emplace_back() : all.back() += c, void();
     return all;
   }();
-  const auto unknown = [&] { return std::runtime_error("nobody knows \"" + name + "\""); };
+  const auto unknown = [&] { return std::runtime_error("unknown name \"" + name + "\""); };
   if (part.size() < 2) throw unknown();
   if (part[0] == "swap") {
     static const std::string report = [] {  // without the number of the allocation, which is another after other calls

@@ -178,7 +178,7 @@ class reader {
       return each(value_of(with.at(0), known_), value_of(with.at(1), known_), found->second);
     if (const auto found = of_lists.find(name); found != of_lists.end()) return found->second(with, known_);
     const auto found = figures().find(name);
-    if (found == figures().end()) throw std::runtime_error(fmt::format("nobody knows \"{}\"", name));
+    if (found == figures().end()) throw std::runtime_error(fmt::format("unknown name \"{}\"", name));
     return found->second(with, known_);
   }
 

@@ -13,7 +13,7 @@ namespace drawings {
 using value = std::vector<double>;
 using names = std::map<std::string, value>;
 
-/// Throws, with the formula, if it has a name that nobody knows or is no formula.
+/// Throws, with the formula, if a name in it is unknown or it is not a formula.
 value value_of(std::string_view formula, const names& known);
 /// The one number of a value; throws if it is another number of them.
 double number_in(const value& v);
