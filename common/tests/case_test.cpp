@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -85,6 +86,18 @@ TEST(RandomFloats, ArePartsOfOneStream) {
   const auto first = lab::random_floats(40'000, 7);
   EXPECT_TRUE(std::equal(first.begin(), first.end(), many.begin()));
   EXPECT_NE(many[16384], many[0]);
+}
+
+TEST(RandomBytes, AreAllValuesAndPartsOfOneStream) {
+  const auto many = lab::random_bytes(200'001, 7), first = lab::random_bytes(131'073, 7);  // several chunks
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), many.begin()));
+  EXPECT_FALSE(std::equal(many.begin(), many.begin() + 1000, many.begin() + 65'536));
+  EXPECT_NE(many, lab::random_bytes(200'001, 8));
+  std::array<int, 256> times{};
+  for (const std::uint8_t byte : many) ++times[byte];
+  const auto [rarest, most] = std::minmax_element(times.begin(), times.end());
+  EXPECT_GT(*rarest, 600);  // 781 on average
+  EXPECT_LT(*most, 1000);
 }
 
 TEST(LongTailedFloats, AreFarOnceInNinetySevenAtNoFixedIndex) {

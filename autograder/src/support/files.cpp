@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 namespace grading {
 namespace fs = std::filesystem;
@@ -12,7 +13,9 @@ namespace fs = std::filesystem;
 std::string text_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in || fs::is_directory(file)) throw input_error(fmt::format("cannot read {}; does it exist?", file.string()));
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;  // a block at a time; an iterator would take each character from the buffer
+  text << in.rdbuf();
+  return std::move(text).str();
 }
 
 void replace_file(const fs::path& file, std::string_view text) {

@@ -8,6 +8,8 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace lab {
@@ -75,34 +77,38 @@ class buffer {
  public:
   buffer() = default;
   /// All bytes are 0xFF, which reads as NaN in floating point, so it cannot be mistaken for a result.
-  explicit buffer(buffer_spec spec) : spec_(spec), data_(spec.bytes(), std::byte{0xFF}) {}
+  explicit buffer(buffer_spec spec) : spec_(spec), data_(std::vector(spec.bytes(), std::byte{0xFF})) {}
+  /// A vector that is moved here is not copied.
   template <class T>
-  static buffer of(std::span<const T> values) {
+  static buffer of(std::vector<T> values) {
     buffer result;
     result.spec_ = {dtype_of<T>::value, static_cast<std::int64_t>(values.size())};
-    const auto bytes = std::as_bytes(values);
-    result.data_.assign(bytes.begin(), bytes.end());
+    result.data_ = std::move(values);
     return result;
   }
   template <class T>
-  static buffer of(const std::vector<T>& values) {
-    return of(std::span<const T>(values));
+  static buffer of(std::span<const T> values) {
+    return of(std::vector<T>(values.begin(), values.end()));
   }
 
   const buffer_spec& spec() const { return spec_; }
-  std::span<std::byte> bytes() { return data_; }
-  std::span<const std::byte> bytes() const { return data_; }
+  std::span<std::byte> bytes() {
+    return std::visit([](auto& values) { return std::as_writable_bytes(std::span(values)); }, data_);
+  }
+  std::span<const std::byte> bytes() const {
+    return std::visit([](const auto& values) { return std::as_bytes(std::span(values)); }, data_);
+  }
 
   /// The elements; throws std::logic_error if T is not the element type.
   template <class T>
   std::span<const T> as() const {
     expect(dtype_of<T>::value);
-    return {reinterpret_cast<const T*>(data_.data()), static_cast<std::size_t>(spec_.size)};
+    return {reinterpret_cast<const T*>(bytes().data()), static_cast<std::size_t>(spec_.size)};
   }
   template <class T>
   std::span<T> as() {
     expect(dtype_of<T>::value);
-    return {reinterpret_cast<T*>(data_.data()), static_cast<std::size_t>(spec_.size)};
+    return {reinterpret_cast<T*>(bytes().data()), static_cast<std::size_t>(spec_.size)};
   }
 
  private:
@@ -110,7 +116,18 @@ class buffer {
     if (type != spec_.type) throw std::logic_error("lab::buffer was read as an element type that it does not hold");
   }
   buffer_spec spec_;
-  std::vector<std::byte> data_;
+  std::variant<std::vector<std::byte>, std::vector<std::uint8_t>, std::vector<bfloat16>, std::vector<float>,
+               std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<double>>
+      data_;
 };
+
+/// In this order, without copies of those that are moved here.
+template <class... Buffer>
+std::vector<buffer> buffers(Buffer&&... each) {
+  std::vector<buffer> all;
+  all.reserve(sizeof...(each));
+  (all.push_back(std::forward<Buffer>(each)), ...);
+  return all;
+}
 
 }  // namespace lab

@@ -1,5 +1,5 @@
 // Random numbers for the judge's cases. The same seed gives the same numbers on every machine, and numbers seen so far
-// do not reveal the seed or the next numbers: ChaCha20 and BLAKE2b (libsodium).
+// reveal neither the seed nor another seed's numbers: ChaCha20 and BLAKE2b (libsodium).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,9 @@ namespace lab {
 
 /// Uniform in [-1, 1), multiples of 2^-23.
 std::vector<float> random_floats(std::size_t count, std::uint64_t seed);
+
+/// Each of the 256 values is equally likely.
+std::vector<std::uint8_t> random_bytes(std::size_t count, std::uint64_t seed);
 
 /// Uniform in [-usual, usual), but one in 97 in [-far, far). Random bits choose which ones, so the index reveals
 /// nothing.

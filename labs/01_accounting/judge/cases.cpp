@@ -349,8 +349,8 @@ test_case triad(int64_t n, int64_t skipped = 0) {
   result.outputs = {{dtype::f32, n + skipped}};
   result.inputs = [n](std::uint64_t seed) {
     const auto count = static_cast<std::size_t>(n);
-    return std::vector{buffer::of(lab::random_floats(count, seed)), buffer::of(lab::random_floats(count, seed + 1)),
-                       buffer::of(lab::random_floats(1, seed + 2))};
+    return lab::buffers(buffer::of(lab::random_floats(count, seed)), buffer::of(lab::random_floats(count, seed + 1)),
+                        buffer::of(lab::random_floats(1, seed + 2)));
   };
   result.check = [skipped](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto b = before[0].as<float>(), c = before[1].as<float>();
@@ -396,7 +396,7 @@ test_case chains(const std::string& entry, int64_t n, int64_t rounds) {
     const auto count = static_cast<std::size_t>(n);
     floats c = lab::random_floats(count, seed + 1);
     for (float& value : c) value = 0.045f * value - 1.945f;
-    return std::vector{buffer::of(lab::random_floats(count, seed)), buffer::of(c)};
+    return lab::buffers(buffer::of(lab::random_floats(count, seed)), buffer::of(c));
   };
   result.check = [rounds](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto x = before[0].as<float>(), c = before[1].as<float>(), got = outputs[0].as<float>();
@@ -489,7 +489,7 @@ test_case memory_bound() {
   result.outputs = {{dtype::f64, count}};
   const sim::device_file h200(LAB_DEVICES, "h200");
   const doubles peaks{h200.number("fp32_flops_per_second"), h200.number("copy_bytes_per_second")};
-  result.inputs = [work, peaks](std::uint64_t) { return std::vector{buffer::of(work), buffer::of(peaks)}; };
+  result.inputs = [work, peaks](std::uint64_t) { return lab::buffers(buffer::of(work), buffer::of(peaks)); };
   result.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string(); };
   return result;
 }

@@ -25,7 +25,7 @@ test_case elementwise(std::string entry, std::string sizes, std::vector<int64_t>
   result.parameters = std::move(parameters);
   result.outputs = {{dtype::f32, output_size}};
   result.inputs = [input_size](std::uint64_t seed) {
-    return std::vector{buffer::of(lab::random_floats(static_cast<std::size_t>(input_size), seed))};
+    return lab::buffers(buffer::of(lab::random_floats(static_cast<std::size_t>(input_size), seed)));
   };
   result.check = [=, want = std::move(want)](std::span<const buffer> before, std::span<const buffer> outputs) {
     return lab::mismatch(outputs[0].as<float>(), want(before[0].as<float>()), allowed, row_length);
@@ -50,7 +50,7 @@ test_case sigmoid(const std::string& entry, int64_t rows, int64_t columns) {
                                  });
   // Beyond the range of a polynomial approximation, and far out.
   result.inputs = [n = rows * columns](std::uint64_t seed) {
-    return std::vector{buffer::of(lab::long_tailed_floats(static_cast<std::size_t>(n), 8.0f, 120.0f, seed))};
+    return lab::buffers(buffer::of(lab::long_tailed_floats(static_cast<std::size_t>(n), 8.0f, 120.0f, seed)));
   };
   result.work.flops = 4.0 * static_cast<double>(rows * columns);
   return result;

@@ -11,6 +11,7 @@
 #include <lab/compare.hpp>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <set>
@@ -27,7 +28,7 @@ using std::int64_t;
 using std::uint32_t;
 using floats = std::vector<float>;
 
-std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 
 // ---- formats ------------------------------------------------------------------------------------------------------
 
@@ -163,7 +164,7 @@ test_case encode(format f) {
   result.inputs = [=](std::uint64_t seed) {
     floats all = to_encode(f, seed);
     all.resize(at(count), 1.0f);
-    return std::vector{buffer::of(all)};
+    return lab::buffers(buffer::of(all));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto values = before[0].as<float>();
@@ -189,7 +190,7 @@ test_case decode(format f) {
     for (std::size_t i = 0; i < codes.size(); ++i)
       codes[i] = static_cast<std::int32_t>(f == fp32 ? random() : i << descriptions[f].bits_below);
     std::shuffle(codes.begin(), codes.end(), random);
-    return std::vector{buffer::of(codes)};
+    return lab::buffers(buffer::of(codes));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto codes = before[0].as<std::int32_t>();
@@ -263,7 +264,7 @@ float right_descend(float w, float rate, float gradient, std::size_t steps, form
 template <class Inputs, class Right>
 test_case reduction(std::string id, std::vector<int64_t> parameters, Inputs inputs, bool may_fuse, Right right) {
   test_case result = host_case(std::move(id), std::move(parameters), {{dtype::f64, 1}});  // f64 for predictions
-  result.inputs = [=](std::uint64_t seed) { return std::vector{buffer::of(inputs(seed))}; };
+  result.inputs = [=](std::uint64_t seed) { return lab::buffers(buffer::of(inputs(seed))); };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto x = before[0].as<float>();
     const auto got = static_cast<float>(outputs[0].as<double>()[0]), want = right(x);
@@ -325,7 +326,9 @@ floats powers(int64_t n, std::uint64_t) {
 
 test_case lost(const std::string& name, floats (*make)(int64_t, std::uint64_t), int64_t n, float scale) {
   test_case result = host_case(fmt::format("lost/{}-{}", name, scale), {n}, {{dtype::f64, 1}});
-  result.inputs = [=](std::uint64_t seed) { return std::vector{buffer::of(make(n, seed)), buffer::of(floats{scale})}; };
+  result.inputs = [=](std::uint64_t seed) {
+    return lab::buffers(buffer::of(make(n, seed)), buffer::of(floats{scale}));
+  };
   result.check = [](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const float factor = before[1].as<float>()[0];
     double want = 0;
@@ -347,7 +350,7 @@ test_case loss_scale(const std::string& name, const floats& most, int64_t n) {
       const int64_t places[] = {n - 1, 0, static_cast<int64_t>(seed % static_cast<std::uint64_t>(n))};
       x[at(r * n + places[r % 3])] = r % 2 == 0 ? most[at(r)] : -most[at(r)];
     }
-    return std::vector{buffer::of(x)};
+    return lab::buffers(buffer::of(x));
   };
   result.check = [=](std::span<const buffer>, std::span<const buffer> outputs) {
     const auto got = outputs[0].as<double>();
@@ -457,7 +460,7 @@ test_case quantize(const group_kind& kind, int64_t groups) {
       kind.is_mx() ? lab::buffer_spec{dtype::u8, groups} : lab::buffer_spec{dtype::f32, groups};
   test_case result =
       host_case(fmt::format("quantize_{}/{}", kind.name, groups), {groups}, {{dtype::u8, groups * kind.bytes}, scales});
-  result.inputs = [=](std::uint64_t seed) { return std::vector{buffer::of(to_quantize(kind, groups, seed))}; };
+  result.inputs = [=](std::uint64_t seed) { return lab::buffers(buffer::of(to_quantize(kind, groups, seed))); };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto x = before[0].as<float>();
     const auto bytes = outputs[0].as<std::uint8_t>();
@@ -492,8 +495,8 @@ test_case dequantize(const group_kind& kind, int64_t groups) {
     for (std::uint8_t& one : bytes) one = static_cast<std::uint8_t>(random());
     for (std::uint8_t& one : exponents) one = static_cast<std::uint8_t>(random() % 253);
     if (groups > 1) exponents[at(groups / 2)] = 0;  // 2^-127, a subnormal number
-    return std::vector{buffer::of(bytes),
-                       kind.is_mx() ? buffer::of(exponents) : buffer::of(lab::random_floats(at(groups), seed))};
+    return lab::buffers(buffer::of(bytes),
+                        kind.is_mx() ? buffer::of(exponents) : buffer::of(lab::random_floats(at(groups), seed)));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     floats want;
@@ -516,22 +519,29 @@ test_case dequantize(const group_kind& kind, int64_t groups) {
 
 /// Quantized weights as the quantizers produce them: no -128, and no 0 in place of 8 - 7.
 std::vector<std::uint8_t> random_codes(const group_kind& kind, int64_t count, std::uint64_t seed) {
-  std::vector<std::uint8_t> bytes;
-  bytes.reserve(at(count) + 3);
-  for (const float word : lab::random_floats(at(count / 3 + 1), seed)) {
-    const auto bits = static_cast<uint32_t>(static_cast<std::int32_t>(word * 0x1p23f)) & 0xFF'FFFF;
-    for (const int shift : {0, 8, 16}) {
-      auto byte = static_cast<std::uint8_t>(bits >> shift);
-      if (kind.most == 127) {
-        byte = byte == 128 ? 129 : byte;
-      } else {
-        byte = static_cast<std::uint8_t>(byte | ((byte & 15) == 0 ? 8 : 0) | ((byte >> 4) == 0 ? 128 : 0));
-      }
-      bytes.push_back(byte);
-    }
-  }
-  bytes.resize(at(count));
+  std::vector<std::uint8_t> bytes = lab::random_bytes(at(count), seed);
+  lab::in_parallel(bytes.size(), [&](std::size_t first, std::size_t last) {
+    const bool of_int8 = kind.most == 127;
+    for (std::uint8_t& byte : std::span(bytes).subspan(first, last - first))
+      byte = static_cast<std::uint8_t>(of_int8 ? byte + (byte == 128)
+                                               : byte | (byte % 16 == 0 ? 8 : 0) | (byte < 16 ? 128 : 0));
+  });
   return bytes;
+}
+
+/// The numbers of a group of int8 or int4.
+std::array<double, at(int_group)> codes_of(const group_kind& kind, std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t half = at(int_group) / 2;
+  std::array<double, 2 * half> codes{};
+  if (kind.most == 127) {
+    for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::int8_t>(bytes[i]);
+    return codes;
+  }
+  for (std::size_t i = 0; i < half; ++i) {
+    codes[i] = (bytes[i] & 15) - 8;
+    codes[i + half] = (bytes[i] >> 4) - 8;
+  }
+  return codes;
 }
 
 /// If `apart`, all numbers of x in a group are equal, and a row has weights in one group only, all of them the largest:
@@ -558,7 +568,7 @@ test_case matvec(const group_kind& kind, int64_t rows, int64_t columns, float si
         codes[at(i)] = static_cast<std::uint8_t>(group % groups == group / groups % groups ? all : none);
       }
     }
-    return std::vector{buffer::of(codes), buffer::of(scales), buffer::of(x)};
+    return lab::buffers(buffer::of(std::move(codes)), buffer::of(std::move(scales)), buffer::of(std::move(x)));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto x = before[2].as<float>(), y = outputs[0].as<float>(), scales = before[1].as<float>();
@@ -569,15 +579,17 @@ test_case matvec(const group_kind& kind, int64_t rows, int64_t columns, float si
     const auto row = [&](std::size_t r) {
       for (int64_t g = 0; g < groups; ++g) {
         const std::size_t group = r * at(groups) + at(g);
-        const auto codes = bytes.subspan(group * at(kind.bytes), at(kind.bytes));
-        double products = 0, weights = 0;
-        for (int64_t i = 0; i < kind.size; ++i) {
-          const double code = code_in(kind, codes, i);
-          products += code * static_cast<double>(x[at(g * kind.size + i)]);
-          weights += std::abs(code);
-        }
-        want[r] += products * static_cast<double>(scales[group]);
-        bound[r] += weights * static_cast<double>(scales[group]);
+        const auto codes = codes_of(kind, bytes.subspan(group * at(kind.bytes), at(kind.bytes)));
+        const auto here = x.subspan(at(g * int_group), codes.size());
+        constexpr std::size_t parts = 8;  // one sum would wait for each addition
+        std::array<double, parts> products{}, weights{};
+        for (std::size_t i = 0; i < codes.size(); i += parts)
+          for (std::size_t p = 0; p < parts; ++p) {
+            products[p] += codes[i + p] * static_cast<double>(here[i + p]);
+            weights[p] += std::abs(codes[i + p]);
+          }
+        want[r] += std::reduce(products.begin(), products.end()) * static_cast<double>(scales[group]);
+        bound[r] += std::reduce(weights.begin(), weights.end()) * static_cast<double>(scales[group]);
       }
     };
     lab::for_each_index(at(rows), row, at(columns));
@@ -621,8 +633,8 @@ test_case gemm(const char* entry, const shape& s, int of_a = 0, int of_b = 0) {
   result.parameters = {s.m, s.n, s.k};
   result.outputs = {{dtype::bf16, s.m * s.n}};
   result.inputs = [=](std::uint64_t seed) {
-    return std::vector{buffer::of(random_bf16(s.m * s.k, seed, of_a)),
-                       buffer::of(random_bf16(s.k * s.n, seed + 1, of_b))};
+    return lab::buffers(buffer::of(random_bf16(s.m * s.k, seed, of_a)),
+                        buffer::of(random_bf16(s.k * s.n, seed + 1, of_b)));
   };
   const double unit = std::ldexp(0x1p-24, of_a + of_b);
   result.check = [s, unit](std::span<const buffer> before, std::span<const buffer> outputs) {

@@ -33,6 +33,18 @@ numbers rounded(const floats& values) {
   return result;
 }
 
+/// Uniform in [-most, most), made of 16 random bits each; then `nans` NaNs.
+buffer random_numbers(int64_t count, float most, int64_t nans, std::uint64_t seed) {
+  const std::vector<std::uint8_t> bytes = lab::random_bytes(2 * at(count), seed);
+  buffer result({dtype::bf16, count + nans});  // of NaNs
+  const auto values = result.as<bfloat16>();
+  lab::for_each_index(at(count), [&](std::size_t i) {
+    const auto whole = static_cast<std::int16_t>(bytes[2 * i] | bytes[2 * i + 1] << 8);
+    values[i] = lab::to_bfloat16(most * 0x1p-15f * static_cast<float>(whole));
+  });
+  return result;
+}
+
 double wide(bfloat16 x) { return static_cast<double>(static_cast<float>(x)); }
 
 // ---- what a token costs -------------------------------------------------------------------------------------------
@@ -148,14 +160,12 @@ test_case matvec(product kind, int64_t rows, int64_t columns, float size_of_x = 
   c.outputs = {{dtype::f32, rows}};
   const int64_t all_rows = kind == product::gated ? 2 * rows : rows;
   c.inputs = [=](std::uint64_t seed) {
-    floats w = lab::random_floats(at(all_rows * columns), seed), x = lab::random_floats(at(columns), seed + 1);
+    floats x = lab::random_floats(at(columns), seed + 1);
     for (float& one : x) one = size_of_x * (one + 0.25f);
-    if (norms)
-      for (float& one : w) one *= size_of_w * 2.0f / std::sqrt(static_cast<float>(columns));
-    numbers weights = rounded(w);
+    const float most = norms ? size_of_w * 2.0f / std::sqrt(static_cast<float>(columns)) : 1.0f;
     // Reading past the end of W returns NaN; on the device it is reported in any case.
-    if (kind == product::host) weights.resize(weights.size() + 64, bfloat16{0xFFFF});
-    std::vector<buffer> result{buffer::of(weights), buffer::of(x)};
+    std::vector<buffer> result{random_numbers(all_rows * columns, most, kind == product::host ? 64 : 0, seed),
+                               buffer::of(x)};
     if (added) result.push_back(buffer::of(lab::random_floats(at(rows), seed + 2)));
     if (norms) {
       floats norm = lab::random_floats(at(columns), seed + 2);
@@ -232,9 +242,9 @@ test_case rotate_append(int64_t heads, int64_t kv_heads, int64_t size, int64_t c
   c.outputs = {
       {dtype::f32, heads * size}, {dtype::bf16, kv_heads * capacity * size}, {dtype::bf16, kv_heads * capacity * size}};
   c.inputs = [=](std::uint64_t seed) {
-    return std::vector{buffer::of(lab::random_floats(at((heads + 2 * kv_heads) * size), seed)),
-                       buffer::of(rotary_of(capacity, size, seed)),
-                       buffer::of(std::vector<std::int32_t>{static_cast<std::int32_t>(position)})};
+    return lab::buffers(buffer::of(lab::random_floats(at((heads + 2 * kv_heads) * size), seed)),
+                        buffer::of(rotary_of(capacity, size, seed)),
+                        buffer::of(std::vector<std::int32_t>{static_cast<std::int32_t>(position)}));
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto qkv = before[0].as<float>(), angles = before[1].as<float>().subspan(at(position * size), at(size));
@@ -340,8 +350,8 @@ test_case attend(int64_t heads, int64_t kv_heads, int64_t size, int64_t capacity
     numbers keys = rounded(k), values = rounded(v);
     for (std::size_t i = 0; i < keys.size(); ++i)
       if (static_cast<int64_t>(i) / size % capacity > position) keys[i].bits = values[i].bits = 0xFFFF;
-    return std::vector{buffer::of(q), buffer::of(keys), buffer::of(values),
-                       buffer::of(std::vector<std::int32_t>{static_cast<std::int32_t>(position)})};
+    return lab::buffers(buffer::of(q), buffer::of(keys), buffer::of(values),
+                        buffer::of(std::vector<std::int32_t>{static_cast<std::int32_t>(position)}));
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const doubles q = widened(before[0].as<float>());

@@ -17,7 +17,7 @@ lab::test_case scaling(std::string entry, lab::part where, int64_t n) {
   c.parameters = {n};
   c.outputs = {{lab::dtype::f32, n}};
   c.inputs = [n](std::uint64_t seed) {
-    return std::vector{lab::buffer::of(lab::random_floats(static_cast<std::size_t>(n), seed))};
+    return lab::buffers(lab::buffer::of(lab::random_floats(static_cast<std::size_t>(n), seed)));
   };
   c.check = [n](std::span<const lab::buffer> before, std::span<const lab::buffer> outputs) {
     const auto in = before[0].as<float>();
