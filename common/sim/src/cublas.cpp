@@ -459,22 +459,29 @@ cublasStatus_t elementwise(cublasHandle_t handle, const char* call, int n, T* x,
   });
 }
 
+/// Enqueues a call that computes a number. If the pointer mode says that it is on the host, it is there on return.
+cublasStatus_t run_for(const void* result, cublasHandle_t handle, const char* call,
+                       const std::vector<operand>& operands, double flops, const std::function<void()>& work) {
+  if (!host_reaches(handle, result)) return CUBLAS_STATUS_EXECUTION_FAILED;
+  const cublasStatus_t status = run(handle->stream, call, operands, flops, work);
+  if (status == CUBLAS_STATUS_SUCCESS && handle->pointer_mode == CUBLAS_POINTER_MODE_HOST)
+    cudaStreamSynchronize(handle->stream);
+  return status;
+}
+
 /// Reduces one or two vectors to a number, on the host or the device, depending on the pointer mode.
 template <class T, class R, class Reduce>
 cublasStatus_t reduction(cublasHandle_t handle, const char* call, int n, const T* x, int x_step, const T* y, int y_step,
                          R* result, Reduce reduce) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (!result) return CUBLAS_STATUS_INVALID_VALUE;
-  if (!host_reaches(handle, result)) return CUBLAS_STATUS_EXECUTION_FAILED;
   const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
   std::vector<operand> all{row("x", x, std::max(n, 0), x_step)};
   if (y) all.push_back(row("y", y, std::max(n, 0), y_step));
-  const cublasStatus_t status = run(handle->stream, call, all, 2.0 * n, [=] {
+  return run_for(result, handle, call, all, 2.0 * n, [=] {
     *result = reduce(elements<const T>{x, n, x_step}, elements<const T>{y, n, y_step});
     if (!host) written(result, 1, 1);
   });
-  if (status == CUBLAS_STATUS_SUCCESS && host) cudaStreamSynchronize(handle->stream);
-  return status;
 }
 
 template <class T, class Better>
@@ -595,11 +602,10 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void* x, cudaData
       v{"y", const_cast<void*>(y), y_type, 1, count, std::abs(y_step)}, sum{"result", result, result_type, 1, 1, 1};
   if (!result || !u.fits() || !v.fits() || !is_real(x_type) || !is_real(y_type) || !is_real(result_type))
     return CUBLAS_STATUS_INVALID_VALUE;
-  if (!host_reaches(handle, result)) return CUBLAS_STATUS_EXECUTION_FAILED;
   const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
   std::vector<operand> all{u, v};
   if (!host) all.push_back(sum);
-  const cublasStatus_t status = run(handle->stream, "cublasDotEx", all, 2.0 * count, [=] {
+  return run_for(result, handle, "cublasDotEx", all, 2.0 * count, [=] {
     const auto dot = [&](auto zero) {
       using T = decltype(zero);
       matrix<T> left = load<T>(u);
@@ -608,8 +614,6 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void* x, cudaData
     };
     compute == CUDA_R_64F ? dot(0.0) : dot(0.0f);
   });
-  if (status == CUBLAS_STATUS_SUCCESS && host) cudaStreamSynchronize(handle->stream);
-  return status;
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
@@ -667,12 +671,9 @@ cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDat
                 to = typed_row("norm", result, result_type, 1, 1);
   if (!result || !is_real(x_type) || !is_real(result_type)) return CUBLAS_STATUS_INVALID_VALUE;
   if (n > 0 && x_step <= 0) return CUBLAS_STATUS_NOT_SUPPORTED;
-  if (!host_reaches(handle, result)) return CUBLAS_STATUS_EXECUTION_FAILED;
   const bool host = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
-  const cublasStatus_t status = run(handle->stream, "cublasNrm2Ex", host ? std::vector{u} : std::vector{u, to}, 2.0 * n,
-                                    [=] { store<double>(to, matrix<double>::Constant(1, 1, load<double>(u).norm())); });
-  if (status == CUBLAS_STATUS_SUCCESS && host) cudaStreamSynchronize(handle->stream);
-  return status;
+  return run_for(result, handle, "cublasNrm2Ex", host ? std::vector{u} : std::vector{u, to}, 2.0 * n,
+                 [=] { store<double>(to, matrix<double>::Constant(1, 1, load<double>(u).norm())); });
 }
 
 #define SIM_DEFINE_CUBLAS(X, RX, T, R)                                                                                 \
