@@ -214,12 +214,7 @@ extern "C" {
 CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* p) {
   SIM_EXPECT(CUpti_Device_GetChipName_Params);
   if (p->deviceIndex >= static_cast<std::size_t>(device_count())) return CUPTI_ERROR_INVALID_DEVICE;
-  switch (10 * described_device().compute_major + described_device().compute_minor) {
-    case 80: p->pChipName = "GA100"; break;
-    case 86: p->pChipName = "GA106"; break;
-    case 89: p->pChipName = "AD102"; break;
-    default: p->pChipName = "GH100"; break;
-  }
+  p->pChipName = described_device().chip.c_str();
   return CUPTI_SUCCESS;
 }
 

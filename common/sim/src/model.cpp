@@ -27,6 +27,7 @@ device_description read_description() {
     const device_file file(name, toml::parse(embedded(name), name));
     device_description d;
     d.name = file.text("name");
+    d.chip = file.text("chip");
     d.compute_major = file.whole("compute_capability", 0);
     d.compute_minor = file.whole("compute_capability", 1);
     d.multiprocessors = file.whole("multiprocessors");

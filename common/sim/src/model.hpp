@@ -16,7 +16,7 @@ struct configuration;
 struct launched;
 
 struct device_description {
-  std::string name;
+  std::string name, chip;
   int compute_major = 0, compute_minor = 0, multiprocessors = 0;
   double sm_clock_hertz = 0, memory_bytes = 0, l2_bytes = 0;
   double copy_bytes_per_second = 0;  ///< rate of a large device-to-device copy, read + write
