@@ -129,7 +129,20 @@ void write(const counter_data& data, std::span<std::uint8_t> image) {
   }
   std::fill(to, image.end(), std::uint8_t{0});
 }
-std::optional<counter_data> read(const std::uint8_t* image, std::size_t bytes) {
+/// An image's metrics, and the last of its ranges that was read.
+struct read_image {
+  names metrics;
+  std::size_t ranges = 0;  ///< how many were read
+  std::string_view name = {};
+  const char* values = nullptr;
+  double value(std::size_t metric) const {
+    double x;
+    std::memcpy(&x, values + metric * sizeof x, sizeof x);
+    return x;
+  }
+};
+/// Reads as far as the range with index `last`; nothing if this is not an image.
+std::optional<read_image> read(const std::uint8_t* image, std::size_t bytes, std::size_t last = std::string::npos) {
   if (!image) return std::nullopt;
   std::string_view rest(reinterpret_cast<const char*>(image), bytes);
   if (!rest.starts_with(mark)) return std::nullopt;
@@ -139,18 +152,21 @@ std::optional<counter_data> read(const std::uint8_t* image, std::size_t bytes) {
     rest.remove_prefix(std::min(rest.size(), found.size() + 1));
     return found;
   };
-  counter_data data;
-  data.metrics = separated(text());
+  read_image data{separated(text())};
   const std::size_t row = data.metrics.size() * sizeof(double);
-  while (!rest.empty() && rest.front() != '\0') {
-    counter_data::range& r = data.ranges.emplace_back();
-    r.name = text();
+  for (; data.ranges <= last && !rest.empty() && rest.front() != '\0'; ++data.ranges) {
+    data.name = text();
     if (rest.size() < row) return std::nullopt;
-    r.values.resize(data.metrics.size());
-    std::memcpy(r.values.data(), rest.data(), row);
+    data.values = rest.data();
     rest.remove_prefix(row);
   }
   return data;
+}
+/// The range that a call asks for; nothing if the image has none of this index.
+template <class Parameters>
+std::optional<read_image> range_of(const Parameters& call) {
+  const auto data = read(call.pCounterDataImage, call.counterDataImageSize, call.rangeIndex);
+  return data && data->ranges > call.rangeIndex ? data : std::nullopt;
 }
 
 /// The level of nesting whose ranges the pass counts.
@@ -286,12 +302,12 @@ CUptiResult cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_P
 CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params* p) {
   SIM_EXPECT(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
   if (!p->pHostObject || !p->ppMetricNames || !p->pMetricValues) return CUPTI_ERROR_INVALID_PARAMETER;
-  const auto data = read(p->pCounterDataImage, p->counterDataImageSize);
-  if (!data || p->rangeIndex >= data->ranges.size()) return CUPTI_ERROR_INVALID_PARAMETER;
+  const auto range = range_of(*p);
+  if (!range) return CUPTI_ERROR_INVALID_PARAMETER;
   for (std::size_t i = 0; i < p->numMetrics; ++i) {
-    const auto found = std::find(data->metrics.begin(), data->metrics.end(), p->ppMetricNames[i]);
-    if (found == data->metrics.end()) return CUPTI_ERROR_INVALID_METRIC_NAME;
-    p->pMetricValues[i] = data->ranges[p->rangeIndex].values[static_cast<std::size_t>(found - data->metrics.begin())];
+    const auto found = std::find(range->metrics.begin(), range->metrics.end(), p->ppMetricNames[i]);
+    if (found == range->metrics.end()) return CUPTI_ERROR_INVALID_METRIC_NAME;
+    p->pMetricValues[i] = range->value(static_cast<std::size_t>(found - range->metrics.begin()));
   }
   return CUPTI_SUCCESS;
 }
@@ -414,15 +430,15 @@ CUptiResult cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_GetCounterD
   SIM_EXPECT(CUpti_RangeProfiler_GetCounterDataInfo_Params);
   const auto data = read(p->pCounterDataImage, p->counterDataImageSize);
   if (!data) return CUPTI_ERROR_INVALID_PARAMETER;
-  p->numTotalRanges = data->ranges.size();
+  p->numTotalRanges = data->ranges;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiRangeProfilerCounterDataGetRangeInfo(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params* p) {
   SIM_EXPECT(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params);
-  const auto data = read(p->pCounterDataImage, p->counterDataImageSize);
-  if (!data || p->rangeIndex >= data->ranges.size()) return CUPTI_ERROR_INVALID_PARAMETER;
+  const auto range = range_of(*p);
+  if (!range) return CUPTI_ERROR_INVALID_PARAMETER;
   std::string name;
-  for (const std::string& part : separated(data->ranges[p->rangeIndex].name + between_names, between_names))
+  for (const std::string& part : separated(std::string(range->name) + between_names, between_names))
     name += (name.empty() ? "" : p->rangeDelimiter ? p->rangeDelimiter : "/") + part;
   static std::set<std::string> kept;  // the caller keeps the address
   const std::scoped_lock lock(runtime_state_mutex());
