@@ -14,6 +14,13 @@ inline bool consecutive(std::span<const std::uintptr_t> a, std::size_t bytes) {
   return different == 0;
 }
 
+enum class lane_pattern : std::uint8_t { same, row, other };  ///< one address, consecutive elements, or neither
+inline lane_pattern pattern_of(std::span<const std::uintptr_t> a, std::size_t bytes) {
+  for (const std::uintptr_t x : a)
+    if (x != a[0]) return consecutive(a, bytes) ? lane_pattern::row : lane_pattern::other;
+  return lane_pattern::same;
+}
+
 /// How many lanes of a warp access shared memory together: all for up to 4 bytes each, half for 8, a quarter for 16;
 /// twice as many if pairs of lanes share an address. Observed on an H200: tests/goldens.
 std::size_t lanes_per_phase(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes, std::size_t bytes);

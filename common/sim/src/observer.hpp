@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "addresses.hpp"
 #include "basic_blocks.hpp"
 #include "bulk.hpp"
 #include "counts.hpp"
@@ -219,7 +220,7 @@ class observer {
     std::array<site_counts*, 4> counts{};
     std::array<shared_cost, 4> costs{};
   };
-  void note_run(std::uint64_t site, site_counts& counts, const shared_cost& cost,
+  void note_run(std::uint64_t site, site_counts& counts, const shared_cost& cost, lane_pattern pattern,
                 std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                 const warp_position& where);
   static void join(const shared_run& run);
@@ -256,7 +257,7 @@ class observer {
   };
   word_range words_at(std::uintptr_t address, std::size_t bytes);
   bool enter_array(cached_site& entry, std::uintptr_t address, std::size_t bytes);
-  bool read_words(cached_site& entry, std::uint64_t site, std::span<const std::uintptr_t> a,
+  bool read_words(cached_site& entry, std::uint64_t site, lane_pattern pattern, std::span<const std::uintptr_t> a,
                   std::span<const std::uint8_t> lanes, const warp_position& where);
   void check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                     std::uintptr_t address, const warp_position& where);

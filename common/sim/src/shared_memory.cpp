@@ -34,8 +34,6 @@ bool harmless(strength a, strength b) {
 
 observer::shared_cost observer::cost_of_shared(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                                                std::size_t bytes) {
-  const bool same = std::all_of(a.begin(), a.end(), [&](std::uintptr_t x) { return x == a[0]; });
-  if (bytes <= word_bytes && (same || consecutive(a, word_bytes))) return {1, 1, same ? bytes : a.size() * bytes};
   const std::size_t together = lanes_per_phase(a, lanes, bytes);
   shared_cost cost;
   std::uintptr_t words[lanes_per_warp * 4];
@@ -75,10 +73,10 @@ void observer::join(const shared_run& run) {
   }
 }
 
-void observer::note_run(std::uint64_t site, site_counts& counts, const shared_cost& cost,
+void observer::note_run(std::uint64_t site, site_counts& counts, const shared_cost& cost, lane_pattern pattern,
                         std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                         const warp_position& where) {
-  const bool same = std::ranges::all_of(a, [&](std::uintptr_t x) { return x == a[0]; });
+  const bool same = pattern == lane_pattern::same;
   if (!same && a[0] - dynamic_.begin < dynamic_.bytes) return;  // the argument may determine the length of its rows
   const std::size_t bytes = site_bytes(site);
   shared_run* run = &runs_[0];
@@ -103,7 +101,7 @@ void observer::note_run(std::uint64_t site, site_counts& counts, const shared_co
     run->warp = where.first_thread;
     run->mask = mask;
     run->bytes = static_cast<std::uint8_t>(bytes);
-    const bool even = std::ranges::all_of(a, [&](std::uintptr_t x) { return x % 16 == a[0] % 16; });
+    const bool even = same || std::ranges::all_of(a, [&](std::uintptr_t x) { return x % 16 == a[0] % 16; });
     run->start = even ? static_cast<std::uint8_t>(1u << (a[0] % 16 / word_bytes)) : uneven;
     run->lanes_used = a.size();
     std::ranges::copy(lanes, run->lanes.begin());
@@ -159,8 +157,9 @@ void shared_reads::note(const shared_read& by_thread) {
 
 /// A load of whole words without a store since the last barrier or a copy in flight. False, and nothing is noted, if
 /// anything else must be checked.
-bool observer::read_words(cached_site& entry, std::uint64_t site, std::span<const std::uintptr_t> a,
-                          std::span<const std::uint8_t> lanes, const warp_position& where) {
+bool observer::read_words(cached_site& entry, std::uint64_t site, lane_pattern pattern,
+                          std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
+                          const warp_position& where) {
   const std::size_t bytes = site_bytes(site), words = bytes / word_bytes;
   if (bytes % word_bytes != 0 || block_->order.active()) return false;
   const std::uint32_t epoch = block_->epoch;
@@ -174,10 +173,10 @@ bool observer::read_words(cached_site& entry, std::uint64_t site, std::span<cons
     }
     return all;
   };
-  const bool same = std::ranges::all_of(a, [&](std::uintptr_t x) { return x == a[0]; });
-  if (!(same                    ? clean(a[0], bytes)
-        : consecutive(a, bytes) ? clean(a[0], a.size() * bytes)
-                                : std::ranges::all_of(a, [&](std::uintptr_t at) { return clean(at, bytes); })))
+  const bool same = pattern == lane_pattern::same;
+  if (!(same                           ? clean(a[0], bytes)
+        : pattern == lane_pattern::row ? clean(a[0], a.size() * bytes)
+                                       : std::ranges::all_of(a, [&](std::uintptr_t at) { return clean(at, bytes); })))
     return false;
   shared_read by{.epoch = epoch,
                  .sync = block_->syncs[where.first_thread / lanes_per_warp],
@@ -326,18 +325,21 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
   cached_site& entry = cached(space::shared, site);
   enter_basic_block(entry, where);
   site_counts& counts = *entry.counts;
+  const lane_pattern pattern = pattern_of(a, std::max(bytes, word_bytes));
   counts.requests += !entry.at_mbarrier;
   counts.lanes += entry.at_mbarrier ? 0 : a.size();
   if (op != operation::copy && !entry.at_mbarrier) {
-    const shared_cost cost = cost_of_shared(a, lanes, bytes);
+    const bool at_once = bytes <= word_bytes && pattern != lane_pattern::other;
+    const shared_cost cost = at_once ? shared_cost{1, 1, pattern == lane_pattern::same ? bytes : a.size() * bytes}
+                                     : cost_of_shared(a, lanes, bytes);
     counts.bytes += cost.bytes;
     counts.wavefronts += cost.wavefronts;
     counts.ideal_wavefronts += cost.ideal;
     if (op == operation::load && site_strength(site) == strength::plain && (bytes == word_bytes || bytes == 8))
-      note_run(site, counts, cost, a, lanes, where);
+      note_run(site, counts, cost, pattern, a, lanes, where);
   }
   if (op != operation::load) ++shared_changes_;
-  if (op == operation::load && read_words(entry, site, a, lanes, where)) return;
+  if (op == operation::load && read_words(entry, site, pattern, a, lanes, where)) return;
 
   std::optional<party> writer;
   for (std::size_t i = 0; i < a.size(); ++i) {
