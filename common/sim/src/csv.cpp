@@ -1,6 +1,4 @@
 // The launches in Nsight Compute's columns, so that the same script reads both.
-#include "csv.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,9 +7,13 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "launches.hpp"
 #include "metrics.hpp"
 #include "model.hpp"
+#include "report.hpp"
 
 namespace sim {
 namespace {
@@ -56,8 +58,6 @@ std::string program_name() {
   return all.substr(all.find_last_of('/') + 1);
 }
 
-}  // namespace
-
 std::string csv_of(const std::vector<launched>& launches) {
   std::vector<std::map<std::string, double>> metrics;
   std::set<std::string> names;  // a launch without loads has no loads per request
@@ -98,6 +98,8 @@ std::string csv_of(const std::vector<launched>& launches) {
   }
   return text;
 }
+
+}  // namespace
 
 void write_csv(const std::string& path) {
   std::FILE* out = path == "-" ? stdout : std::fopen(path.c_str(), "w");

@@ -19,7 +19,6 @@
 #include <tuple>
 
 #include "budget.hpp"
-#include "csv.hpp"
 #include "devices.hpp"
 #include "faults.hpp"
 #include "grid.hpp"
@@ -27,7 +26,6 @@
 #include "lines.hpp"
 #include "metrics.hpp"
 #include "model.hpp"
-#include "see.hpp"
 #include "settings.hpp"
 #include "sim/counters.hpp"
 

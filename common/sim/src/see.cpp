@@ -1,8 +1,6 @@
 // The warp view's page: its three files in common/sim/see, and the data that they draw, as JSON. The JSON holds the
 // summary's data (launches, counters, counts by source line) and the steps that recording.cpp has kept; view.js reads
 // it and documents each part.
-#include "see.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,6 +22,7 @@
 #include "model.hpp"
 #include "program.hpp"
 #include "recording.hpp"
+#include "report.hpp"
 #include "settings.hpp"
 #include "sim/counters.hpp"
 
