@@ -11,7 +11,7 @@ struct assembly_edits {
   bool call_at_lines = false;
   bool fast_math = false;  ///< nvcc's -use_fast_math
   bool checked_calls = false;
-  std::string headers;  ///< the folder of our own
+  std::string headers = {};  ///< the folder of our own
 };
 
 /// - Storage for arrays declared `extern __shared__`: all of them start at the same address.
