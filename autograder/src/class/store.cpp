@@ -169,16 +169,6 @@ bool grade_book::has(const key& k) const {
   return got == SQLITE_ROW;
 }
 
-int grade_book::infra_errors(const key& k) const {
-  const statement find = prepared(
-      db_, file_,
-      "SELECT count(*) FROM results WHERE lab = ? AND submission = ? AND taken = ? AND lab_version = ? AND round "
-      "= ? AND outcome = 'infra_error'",
-      {k.lab, k.submission, k.digest, k.lab_version, k.round});
-  if (sqlite3_step(find.get()) != SQLITE_ROW) fail(db_, file_);
-  return sqlite3_column_int(find.get(), 0);
-}
-
 std::vector<result> grade_book::select(const std::string& sql, const std::vector<std::string>& values) const {
   const statement rows = prepared(db_, file_, sql, values);
   std::vector<result> results;

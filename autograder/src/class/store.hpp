@@ -41,7 +41,6 @@ class grade_book {
   /// recorded.
   bool add(const result& r, const std::string& round);
   bool has(const key& what) const;
-  int infra_errors(const key& what) const;
 
   /// All results ever added, oldest first.
   std::vector<result> history(const std::string& lab = "") const;
