@@ -11,14 +11,6 @@
 
 #include "commands/command_line.hpp"
 #include "lab/case.hpp"
-#if defined(LAB_CLASS_COMMANDS)
-#include "class/commands.hpp"
-#elif defined(LAB_STAFF_COMMANDS)
-#include "staff/commands.hpp"
-#else
-#include "demo/commands.hpp"
-#include "student/commands.hpp"
-#endif
 
 #if !defined(LAB_CLASS_COMMANDS) && !defined(LAB_STAFF_COMMANDS)
 namespace {

@@ -1,5 +1,5 @@
 // The commands for a class: official grading of one submission or of all, exports and pages.
-#include "class/commands.hpp"
+#include "commands/command_line.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

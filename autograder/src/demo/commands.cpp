@@ -1,5 +1,5 @@
 // The demo: do a lab's submissions get the expected results?
-#include "demo/commands.hpp"
+#include "commands/command_line.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Commands for the course's staff, to test that everything still gets the expected results.
-#include "staff/commands.hpp"
+#include "commands/command_line.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The commands for students: grade your own files, now or on every save; hints, progress, a fresh start.
-#include "student/commands.hpp"
+#include "commands/command_line.hpp"
 
 #include <fmt/format.h>
 
