@@ -31,8 +31,8 @@ enum class space : std::uint8_t { global, shared, none };
 
 extern "C" const char __executable_start[];  // defined by the linker: the program's first byte
 
-/// One lane's access. `site` names the instruction: program counter, relative to the program's beginning (32 bits),
-/// size in bytes (8), operation (8); and the lane's call depth, as a distance on its stack (16).
+/// One lane's access. `site` packs the instruction's program counter, relative to the program's start (32 bits), the
+/// size in bytes (8), the operation (8), and the lane's call depth as a distance on its stack (16).
 struct access {
   std::uint64_t site;
   std::uintptr_t address;
@@ -47,10 +47,10 @@ inline std::uintptr_t site_pc(std::uint64_t site) {
 }
 constexpr std::size_t site_bytes(std::uint64_t site) { return (site >> 32) & 0xff; }
 constexpr operation site_operation(std::uint64_t site) { return static_cast<operation>((site >> 40) & 0x3f); }
-/// An integer atomic: if its lanes share an address, nvcc combines them in the warp.
+/// An integer atomic: nvcc combines the lanes of a warp that share an address.
 constexpr auto atomic_in_warp = static_cast<operation>(static_cast<unsigned>(operation::atomic) | 0x80);
 constexpr bool site_in_warp(std::uint64_t site) { return (site >> 47) & 1; }
-/// An atomic whose scope is the block: between blocks it behaves like a plain load and store.
+/// An atomic with block scope: between blocks it behaves like a plain load and store.
 constexpr unsigned in_block_flag = 0x40;
 constexpr bool site_in_block(std::uint64_t site) {
   return site_operation(site) == operation::atomic && ((site >> 46) & 1);

@@ -8,7 +8,7 @@
 namespace sim {
 namespace {
 
-/// Whether each active lane n has the address of lane n ^ 1, or each that of lane n ^ 2.
+/// Whether all active lanes n share the address of lane n ^ 1, or all share that of lane n ^ 2.
 bool in_pairs(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes) {
   std::uintptr_t by_lane[lanes_per_warp] = {};
   for (std::size_t i = 0; i < a.size(); ++i) by_lane[lanes[i]] = a[i];

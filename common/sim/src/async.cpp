@@ -17,7 +17,7 @@ struct waiting_copy {
   const void* from;
   std::size_t bytes, zeros;
   const void* pc;
-  const void* barrier;  // null: its group is waited for
+  const void* barrier;  // null: the thread waits for the copy's group instead
   std::uint64_t group;
 };
 struct thread_copies {
@@ -25,7 +25,7 @@ struct thread_copies {
   std::uint64_t committed = 0;
 };
 
-/// By thread of one launch's grid.
+/// Indexed by thread of one launch's grid.
 struct async_copies {
   std::size_t launch = 0;
   std::unordered_map<std::uint64_t, thread_copies> by_thread;
@@ -33,8 +33,8 @@ struct async_copies {
 
 }  // namespace sim
 
-// Of this OS thread, which a block never leaves. Outside the namespace: program.cpp knows what is ours by the prefix
-// sim_.
+// One per OS thread; a block never changes threads. Outside the namespace: program.cpp recognises our variables by the
+// prefix sim_.
 __thread sim::async_copies* sim_async_copies = nullptr;
 
 namespace sim {

@@ -1,11 +1,11 @@
-// Asynchronous copies that are still awaited.
+// Asynchronous copies that no thread has waited for yet.
 #pragma once
 
 #include <cstdint>
 
 namespace sim {
 
-/// Whether an asynchronous copy to this address of shared memory has started and its thread has not waited for it.
+/// Whether a thread has started an asynchronous copy to this shared-memory address and not yet waited for it.
 bool copy_pending(std::uintptr_t address);
 
 }  // namespace sim

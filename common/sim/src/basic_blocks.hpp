@@ -13,8 +13,8 @@ struct block_info {
   std::uint16_t instructions, fadd, fmul, ffma, dadd, dmul, dfma, special;
   std::uint16_t counted;  ///< a register advances by a constant: if this is a loop, nvcc knows its step
   std::uint16_t stepped;  ///< a pointer advances by a register that is constant here
-  /// For `if (x) a = b;`: a GPU executes this block with a predicate instead of a branch, for the warps of an earlier
-  /// block. How many entries earlier that block is; 0 for a branch.
+  /// For `if (x) a = b;` a GPU predicates this block instead of branching, so the warps of an earlier block execute it.
+  /// How many entries earlier that block is; 0 for a branch.
   std::uint16_t predicated;
   std::uintptr_t pc() const { return reinterpret_cast<std::uintptr_t>(&site) + static_cast<std::intptr_t>(site); }
 };
@@ -23,7 +23,7 @@ const block_info* block_at(std::uintptr_t pc);
 /// The entry of the block that contains this program counter; null if none does.
 const block_info* block_around(std::uintptr_t pc);
 
-/// The work of a launch by the host compiler's code, summed over threads; `instructions` is summed over warps.
+/// A launch's work in the host compiler's code, summed over threads; `instructions` is summed over warps.
 struct executed {
   double instructions = 0, thread_instructions = 0;
   double fadd = 0, fmul = 0, ffma = 0, dadd = 0, dmul = 0, dfma = 0, special = 0;

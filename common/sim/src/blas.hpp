@@ -37,8 +37,7 @@ struct operand {
   bool fits() const { return ld >= std::max(1, rows); }
 };
 
-/// Converts to numbers of T, which is float or double, or std::complex of these if the operand's type is complex; and
-/// back.
+/// Convert an operand to numbers of T and back. T is float or double, or std::complex of these for a complex operand.
 template <class T>
 matrix<T> load(const operand& o);
 template <class T>
@@ -49,16 +48,16 @@ matrix<T> turned(cublasOperation_t op, const matrix<T>& m) {
   if (op == CUBLAS_OP_N) return m;
   return op == CUBLAS_OP_T ? matrix<T>(m.transpose()) : matrix<T>(m.adjoint());
 }
-/// Computes in T; in float, with factors rounded to TF32 on request.
+/// Computes in T; for float, rounds the factors to TF32 on request.
 template <class T>
 matrix<T> product_of(cublasOperation_t op_a, cublasOperation_t op_b, matrix<T> x, matrix<T> y, bool tf32);
 
 bool is_operation(cublasOperation_t op);
 bool computes_wide(cublasComputeType_t compute);
-/// The data and the step between columns are multiples of 16 bytes.
+/// Whether the data's address and the step between columns are multiples of 16 bytes.
 bool is_aligned(const operand& o);
 
-/// Enqueues a call. Its time is that of the arithmetic or of the operands' bytes, whichever is longer.
+/// Enqueues a call. It takes as long as its arithmetic or the transfer of its operands, whichever is longer.
 cublasStatus_t run(cudaStream_t stream, const char* call, const std::vector<operand>& operands, double flops,
                    const std::function<void()>& work);
 

@@ -16,8 +16,8 @@ namespace {
 // rounds. The number is odd so that the checks hit different points of the loop.
 constexpr unsigned look_every = 257;
 
-// A warp that has taken this many steps, or a block that has passed this many barriers, yields: it may be waiting for
-// another one and counting its polls, so that its state never repeats.
+// A warp that has taken this many steps, or a block that has passed this many barriers, yields: it may wait for another
+// one and count its polls, so its state never repeats.
 constexpr std::uint64_t steps_of_warp = std::uint64_t{1} << 22;
 constexpr unsigned rounds_of_block = 64 * look_every;
 
@@ -148,14 +148,14 @@ bool worker::wake_waiting() {
   return true;
 }
 
-/// Runs the warp until each lane waits at the block's barrier, waits for other lanes that cannot come now, or has
-/// returned. Also stops a long-running warp, if that does not change the counts.
+/// Runs the warp until each lane waits at the block's barrier, waits for lanes that cannot arrive now, or has returned.
+/// Also stops a long-running warp if that does not change the counts.
 void worker::run_warp(unsigned first, unsigned count) {
   const bool look = look_;
   std::uint64_t steps = 0;
   bool meeting = false;  // a lane waits in a warp function
   for (unsigned lane = 0; lane < count; ++lane) meeting |= threads()[first + lane].now == state::at_collective;
-  bool rest = false;  // some accesses wait for those of other lanes
+  bool rest = false;  // some accesses must wait for those of other lanes
   unsigned turn = 1;
   for (bool again = true; again && !kernel_aborted_; ++turn) {
     if (workers_stopped.load(std::memory_order_relaxed)) [[unlikely]] {
@@ -167,7 +167,8 @@ void worker::run_warp(unsigned first, unsigned count) {
     unsigned waiting = 0;  // lanes that this round does not run
     for (unsigned lane = 0; pausing_ && lane < count; ++lane)
       waiting |= static_cast<unsigned>(threads()[first + lane].now == state::at_collective) << lane;
-    // Under a debugger, only those in step, the leader first. Not in each round: one may wait for another to continue.
+    // Under a debugger, run only lanes in step, the leader first. Not in every round: the leader may wait for another
+    // lane.
     if (debugged.attached && turn % look_every != 0) waiting |= ~lanes_in_step(first, count);
     const unsigned from = debugged.attached && leader_ >= 0 ? static_cast<unsigned>(leader_) - first : 0;
     for (unsigned i = 0; i < count && !kernel_aborted_; ++i) {
@@ -177,7 +178,7 @@ void worker::run_warp(unsigned first, unsigned count) {
       steps += resume(t);
       moved = true;
       new_state |= !current_->as_before;
-      meeting |= current_->now == state::at_collective;  // may be a later lane: new lanes continue in the same fiber
+      meeting |= current_->now == state::at_collective;  // may be a later lane: new lanes run in the same fiber
     }
     rest = observing_ && put_together(first, count, debugged.attached);
     if (observer_.counts().ran_away) kernel_aborted_ = true;
@@ -196,7 +197,7 @@ void worker::run_warp(unsigned first, unsigned count) {
   if (rest) put_together(first, count, true);
 }
 
-/// The program is stopped: one of the warp's threads takes more steps, to find out what it repeats.
+/// When the program is stopped: lets one of the warp's threads take more steps, to find out what it repeats.
 stopped_thread worker::where_stopped(unsigned first, unsigned count) {
   stopped_thread stopped;
   bool ran = false;
@@ -324,7 +325,7 @@ void worker::report_stuck() {
 }
 
 void worker::report_infinite_wait(const running_block& block) {
-  // The block was set aside, with its barriers.
+  // The block is suspended: its barriers are in its image.
   const auto barrier_of = [&](const thread_state& t) -> const mbarrier* {
     const auto at = reinterpret_cast<std::uintptr_t>(t.barrier);
     return at - shared_begin < shared_bytes

@@ -24,8 +24,8 @@ struct thread_state {
   uint3 index{};
   state now = state::fresh;
   fiber_stack* stack = nullptr;
-  std::uintptr_t frame = 0;     // of our function in which it waits: a debugger continues from there
-  std::uintptr_t line = 0;      // under a debugger: it waits before this line; 0: it is between two
+  std::uintptr_t frame = 0;     // of our function that the thread waits in: a debugger continues from there
+  std::uintptr_t line = 0;      // under a debugger: the line before which the thread waits; 0: it is between two lines
   std::uintptr_t waits_at = 0;  // program counter of the barrier or warp function, or of a loop that waits
   // a warp function that this lane waits in:
   unsigned mask = 0;
@@ -35,9 +35,9 @@ struct thread_state {
   const mbarrier* barrier = nullptr;
   const unsigned* counter = nullptr;
   unsigned phase = 0;
-  bool in_cluster_barrier = false;  // has arrived there
-  unsigned cluster_phase = 0;       // and the phase is this one
-  bool as_before = false;           // its state equals that of a recent check
+  bool in_cluster_barrier = false;  // has arrived at the cluster's barrier
+  unsigned cluster_phase = 0;       // the phase in which it arrived
+  bool as_before = false;           // its state is the same as at a recent check
   std::uint64_t clock = 0;          // the clock value that it last read: part of its state
   std::uint64_t alone = 0;          // steps since it last met others or made visible progress
   std::uint64_t depth = 0;          // call depth of its last access
@@ -58,7 +58,7 @@ struct lane_records {
 using past = std::array<std::uint64_t, 32>;
 
 struct running_block;
-/// Blocks that run together and reach each other's shared memory.
+/// Blocks that run together and can access each other's shared memory.
 struct block_cluster {
   std::vector<running_block*> blocks;  ///< indexed by rank
   unsigned phase = 0;                  ///< of the cluster's barrier
@@ -72,9 +72,9 @@ struct running_block {
   block_copies copies;
   block_products products;
   std::vector<thread_state> threads;
-  std::vector<past> pasts;  // of each thread, from the first check on
+  std::vector<past> pasts;  // for each thread, from the first check on
   block_shadow shadow;
-  std::unique_ptr<char[]> shared_image;  // while another block runs; pages are taken as they are touched
+  std::unique_ptr<char[]> shared_image;  // while another block runs; pages are allocated when first touched
   std::size_t image_bytes = 0;
   char* image() {  // its address has the same lowest bits as the block's own memory
     return shared_image.get() + (-reinterpret_cast<std::uintptr_t>(shared_image.get()) & 1023);

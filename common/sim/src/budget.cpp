@@ -19,10 +19,10 @@ const clock::time_point program_begin = clock::now();
 
 double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
 
-// A launch gets the first share of the remaining time; a launch that repeats an earlier grid gets the second share.
+// The shares of the remaining time for a new launch, and for one that repeats an earlier grid.
 constexpr double share_of_new = 1. / 4, share_of_known = 1. / 32;
 constexpr double least_seconds_of_new = 0.5;  // even if the budget is used up: a program has few kernels
-constexpr double share_before_look = 1. / 8;  // of a launch's time, during which its blocks run one after the other
+constexpr double share_before_look = 1. / 8;  // of a launch's time: until then its blocks run in order
 constexpr double tolerance = 1. / 8;          // of a launch's time
 
 using launch_key = std::tuple<std::string, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned>;

@@ -1,4 +1,4 @@
-// Decides with SIM_BUDGET=SECONDS how much of each launch runs (./course run --budget).
+// With SIM_BUDGET=SECONDS, decides how much of each launch runs (./course run --budget).
 #pragma once
 
 #include <algorithm>
@@ -28,9 +28,9 @@ class block_schedule {
   bool thinned() const { return thinned_; }
   double share_begun() const { return std::min(1.0, static_cast<double>(next_) / static_cast<double>(blocks_)); }
   std::uint64_t blocks_run() const { return run_; }
-  /// The counts of the turn, if it is `alone`; or of all blocks before some were skipped. Call it under a lock.
+  /// Adds the counts of one turn if `alone`, or of all blocks before any was skipped. Call it under a lock.
   void note(const launch_counts& counted, const turn& of, bool alone);
-  /// For each counter, by name: whether all blocks had the same count, except perhaps the last.
+  /// For each counter, by name: whether all blocks, except perhaps the last, had the same count.
   std::map<std::string, bool> same() const;
 
  private:
@@ -56,13 +56,12 @@ class block_schedule {
 
 /// The seconds that the launch may take; infinite without SIM_BUDGET.
 double seconds_for(const launched& what);
-/// Once the budget is used up: the last launch that ran of the same kernel with the same grid and blocks; otherwise
-/// null.
+/// Once the budget is used up: the last launch that ran with the same kernel, grid and blocks; otherwise null.
 const launched* instead_of(const launched& what);
 void note_run(const launched& what);
 /// SIM_BUDGET; 0 if there is none.
 double budget_seconds();
-/// True once blocks or launches were skipped: memory lacks their results.
+/// True once blocks or launches have been skipped: memory lacks their results.
 bool memory_is_partial();
 void note_partial_memory();
 

@@ -18,12 +18,12 @@ mbarrier made_of(unsigned phase, int bytes, unsigned expected, unsigned to_come)
           (static_cast<unsigned long long>(bytes) & ((1ull << 22) - 1)) << 40 |
           static_cast<unsigned long long>(expected) << 20 | to_come};
 }
-/// Threads release to the barrier's own address, and acquire from this one.
+/// Threads release to the barrier's own address and acquire from this one.
 const void* over_flag(const mbarrier* b) { return reinterpret_cast<const char*>(b) + 4; }
 
 std::uintptr_t at(const void* pc) { return reinterpret_cast<std::uintptr_t>(pc); }
 
-/// The barrier after `bytes` more and `count` arrivals; null if that is invalid.
+/// Updates the barrier for `bytes` more bytes and `count` arrivals. Returns an error, or null.
 const char* change(mbarrier* b, unsigned count, unsigned dropped, int bytes, mbarrier* before) {
   for (;;) {
     const mbarrier was = now(b);
@@ -64,7 +64,7 @@ void note_mbarrier_access(const void* pc) {
   if (sim_active_worker) sim_active_worker->note_mbarrier_access(at(pc));
 }
 
-/// The barrier may be in another block, whose threads have released to it, and will acquire.
+/// The barrier may be in another block, whose threads release to it and acquire from it.
 void phase_has_ended(mbarrier* b) {
   worker* self = sim_active_worker;
   const worker::shared_place place = self ? self->place_of(at(b)) : worker::shared_place{};
@@ -117,7 +117,7 @@ bool worker::wait_for_phase(mbarrier* b, unsigned parity, std::uintptr_t pc, std
     current_->barrier = nullptr;
   }
   const bool over = now(b).phase() != parity;
-  // The lane that arrives last finds the phase over; waiting lanes of its warp continue with it.
+  // The last lane to arrive ends the phase; waiting lanes of its warp continue with it.
   for (unsigned lane = 0; over && lane < lanes_per_warp && warp_first() + lane < threads().size(); ++lane)
     if (thread_state& t = threads()[warp_first() + lane];
         t.now == state::waiting && t.barrier == b && t.phase == parity)
@@ -130,8 +130,8 @@ bool worker::wait_for_phase(mbarrier* b, unsigned parity, std::uintptr_t pc, std
   return over;
 }
 
-/// Whether the event that the thread waits for has happened. No thread of the block can continue, so the copies that
-/// its barrier waits for arrive now.
+/// Whether the event that the thread waits for has happened. Called when no thread of the block can continue, so the
+/// copies that its barrier waits for arrive now.
 bool worker::may_continue(const thread_state& t) {
   if (t.counter) {
     if (block_->cluster && t.counter == &block_->cluster->phase) complete_cluster_barrier();
@@ -402,7 +402,7 @@ std::shared_ptr<bulk_rows> one_row(const void* global, unsigned bytes, const voi
   rows->row_bytes = bytes;
   return rows;
 }
-/// Otherwise host memory would be read and written.
+/// Without this check the copy would access host memory.
 void check_global(const bulk_rows& rows, bool stores, const void* pc) {
   for (const bulk_rows::row& row : rows.rows)
     if (row.bytes > 0 && row.global - heap_base >= heap_bytes && !is_program_variable(row.global) &&

@@ -10,8 +10,8 @@
 
 namespace sim {
 
-/// Where the rows of a copy are. In shared memory they are contiguous, `row_bytes` each; in global memory a row may be
-/// partly outside the tensor: that part is filled, or not written.
+/// Where the rows of a copy are. In shared memory they are contiguous, `row_bytes` each. In global memory a row may be
+/// partly outside the tensor: a load fills that part, a store skips it.
 struct bulk_rows {
   struct row {
     std::uintptr_t global;
@@ -83,9 +83,9 @@ constexpr unsigned warps_per_warpgroup = 4;
 /// The shared memory that the warpgroup reads.
 std::vector<bulk_access::range> read_by(const warpgroup_product& p);
 std::uint64_t operations_of_warp(const warpgroup_product& p);
-/// For A and B, as if they did not overlap.
+/// The bytes of A and B, as if they did not overlap.
 std::uint64_t shared_bytes_of(const warpgroup_product& p);
-/// Called before the warp meets (bulk.cpp).
+/// Called before the warp's lanes meet (bulk.cpp).
 void begin_product(warpgroup_product& p, const void* pc);
 
 // ---- tensor_maps.cpp
@@ -93,7 +93,7 @@ void begin_product(warpgroup_product& p, const void* pc);
 /// Moves the data.
 void move_in(const arriving_copy& copy);
 void move_out(const leaving_copy& copy);
-/// The box of a tensor map in global memory; `wrong` gets an error.
+/// The box of a tensor map in global memory; `wrong` receives an error.
 std::shared_ptr<bulk_rows> rows_of_box(const void* map, const box_begin& begin, const char** wrong);
 
 }  // namespace sim

@@ -1,5 +1,5 @@
-// Memory accessed by bulk copies and products of warpgroups: sectors of global memory, and words of shared memory that
-// they read or write at any time until a thread has waited for them.
+// The memory that bulk copies and warpgroup products access: sectors of global memory, and words of shared memory,
+// which they may read or write at any time until a thread has waited for them.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -55,12 +55,12 @@ void observer::bulk(std::uint64_t site, const bulk_access& access, std::uint8_t 
     for (std::size_t i = 0; i < r.bytes / word_bytes; ++i)
       check_shared(copy, words.first + i, whole_word, thread, r.begin - words.begin + i * word_bytes, where);
     for (std::size_t i = 0; i < r.bytes / word_bytes; ++i)
-      block_->copies[words.first + i].epoch = 0;  // its own thread may not wait for it
+      block_->copies[words.first + i].epoch = 0;  // the issuing thread may never wait for it
   }
 }
 
-/// Counts sectors as L2 does. Bytes are those that reach shared memory, in each block, including the fill outside the
-/// tensor, or those that leave it.
+/// Counts sectors as L2 does, and the bytes that leave shared memory or arrive there, in each block and including the
+/// fill outside the tensor.
 void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::uint8_t lane,
                            const warp_position& where) {
   const bulk_rows& rows = *access.rows;
@@ -126,7 +126,7 @@ void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::u
   stores_ += stores;
 }
 
-/// May read at any time until a thread has waited: writers must know the agent's clock.
+/// The agent may read at any time until a thread has waited, so writers must know the agent's clock.
 void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uint8_t lane, const warp_position& where) {
   block_shadow& shadow = *block_;
   const auto thread = static_cast<std::uint16_t>(where.first_thread + lane);
@@ -135,7 +135,7 @@ void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uin
   shadow.agents[access.agent].site = static_cast<std::uint32_t>(site);
   shadow.agents[access.agent].thread = thread;
   bool reported = false;
-  // A word that an arrived copy wrote keeps the thread that issued the copy.
+  // A word that an arrived copy wrote records the thread that issued the copy.
   const auto writer_of = [&](std::size_t word) {
     const std::uint16_t writer = shadow.words[word].writer;
     return writer < shadow.first_agent ? writer : shadow.copies[word].thread;
@@ -155,7 +155,7 @@ void observer::bulk_read(std::uint64_t site, const bulk_access& access, std::uin
     r.other_thread = other_thread == outside ? 0 : other_thread;
     counts_.add(r);
   };
-  std::uint32_t known_clock = ~std::uint32_t{0};  // of the last writer that is ordered before
+  std::uint32_t known_clock = ~std::uint32_t{0};  // the last ordered writer's
   std::uint16_t known_writer = 0;
   for (const bulk_access::range& r : access.shared) {
     const word_range words = words_at(r.begin, r.bytes);
@@ -214,11 +214,11 @@ void observer::check_asynchronous_readers(std::uint64_t site, std::size_t word, 
   }
 }
 
-// ---- called as the threads run, with all records merged
+// ---- called while threads run, with all records merged
 
 void observer::copy_arrived(block_shadow& shadow, const arriving_copy& copy) {
   const word_range words = words_at(reinterpret_cast<std::uintptr_t>(copy.to), copy.rows->bytes());
-  if (!words.found) return;  // reported where it began
+  if (!words.found) return;  // reported when the copy began
   const auto pc = static_cast<std::uint32_t>(make_site(copy.pc, 0, operation::copy));
   const auto agent = static_cast<std::uint16_t>(shadow.copying_agent());
   const std::uint32_t clock = shadow.order.latest(agent);

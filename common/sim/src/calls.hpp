@@ -1,4 +1,4 @@
-// Calls of the runtime API, for a tool that listens to each, like CUPTI.
+// Runtime API calls, for a tool that listens to each, like CUPTI.
 #pragma once
 
 #include "sim/api.h"
@@ -20,7 +20,7 @@ class activity_recorder {
 };
 /// Null until the program asks for records.
 extern activity_recorder* call_listener;
-/// The same for host code only: a kernel's calls are not recorded.
+/// The listener in host code, null in a kernel: a kernel's calls are not recorded.
 activity_recorder* host_call_listener();
 
 /// One of the program's calls, until the end of the scope; declare it before taking the runtime's lock.

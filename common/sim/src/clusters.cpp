@@ -1,5 +1,5 @@
-// Clusters: blocks that one worker runs in turns, so that each can access the others' shared memory in place while they
-// wait.
+// Clusters: one worker runs a cluster's blocks in turns, so each can access the others' shared memory in place while
+// they wait.
 #include <algorithm>
 
 #include "hooks.hpp"
@@ -8,8 +8,8 @@
 
 namespace sim {
 
-/// Runs the blocks until all have finished, or none can continue: then they wait with others. False if the kernel must
-/// end.
+/// Runs the blocks until all have finished or none can continue; in the second case they join `waiting`. False if the
+/// kernel must end.
 bool worker::run_cluster(std::uint64_t number, std::deque<running_block*>& waiting) {
   const dim3 grid = grid_->what->config.grid, shape = cluster_shape();
   const dim3 clusters(grid.x / shape.x, grid.y / shape.y, grid.z / shape.z);
@@ -100,7 +100,7 @@ constexpr std::uintptr_t arrivals = 32, departures = 33;
 
 void worker::arrive_at_cluster(std::uintptr_t frame) {
   sim_active_worker = sim_running_worker = nullptr;
-  if (!block_->cluster) {  // a launch without clusters: each block is its own
+  if (!block_->cluster) {  // without clusters, each block is its own cluster
     block_->cluster = std::make_shared<block_cluster>();
     block_->cluster->blocks = {block_};
   }
@@ -132,7 +132,7 @@ void worker::wait_for_cluster(std::uintptr_t pc, std::uintptr_t frame) {
   enter();
 }
 
-/// Threads that have returned count as arrived.
+/// Threads that have returned count as having arrived.
 void worker::complete_cluster_barrier() {
   block_cluster& cluster = *block_->cluster;
   for (const running_block* block : cluster.blocks)
@@ -202,7 +202,7 @@ unsigned rank_of(const void* shared) {
 bool is_in_cluster(const void* address) {
   return sim_running_worker && sim_running_worker->place_of(reinterpret_cast<std::uintptr_t>(address)).block;
 }
-/// Other blocks' memory begins at a multiple of 16 MiB.
+/// Another block's memory begins at a multiple of 16 MiB.
 std::size_t cluster_offset(const void* address) {
   const worker::shared_place place = sim_running_worker->place_of(reinterpret_cast<std::uintptr_t>(address));
   if (!place.block) return reinterpret_cast<std::size_t>(address);

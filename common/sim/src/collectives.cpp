@@ -1,5 +1,5 @@
-// Each rank writes its data for the others to a file in the communicator's folder, and reads theirs. So threads, groups
-// of one thread, and processes need no different code.
+// Each rank writes its data to a file in the communicator's folder, and reads the others' files. The same code serves
+// ranks in threads, in one thread's group, and in processes.
 #include "collectives.hpp"
 
 #include <fmt/format.h>
@@ -71,7 +71,7 @@ const char* last_refusal() {
 on_device_of::on_device_of(const ncclComm* comm) : before(current_device()) { set_current_device(comm->device); }
 on_device_of::~on_device_of() { set_current_device(before); }
 
-/// After a while it names the rank that it waits for.
+/// After a while, prints the rank that it waits for.
 message read_message(const fs::path& file, const operation_call& c, int rank) {
   using clock = std::chrono::steady_clock;
   const auto begin = clock::now();
@@ -101,14 +101,14 @@ namespace {
 
 bool is_pair(collective what) { return what == collective::send || what == collective::receive; }
 
-/// The part of this rank, or of another, in the call.
+/// The file with this or another rank's part of the call.
 fs::path file_of(const operation_call& c, int rank) {
   if (c.what == collective::send) return c.comm->folder / fmt::format("m{}.{}.{}", c.comm->rank, c.root, c.number);
   if (c.what == collective::receive) return c.comm->folder / fmt::format("m{}.{}.{}", c.root, c.comm->rank, c.number);
   return c.comm->folder / fmt::format("c{}.{}", c.number, rank);
 }
 
-/// How many elements this rank sends, as one part, or as one part for each rank.
+/// How many elements this rank sends: one part, or one part for each rank.
 std::size_t elements_sent(const operation_call& c) {
   const auto ranks = static_cast<std::size_t>(c.comm->ranks);
   const bool is_root = c.comm->rank == c.root;
@@ -245,8 +245,8 @@ void count_links(const operation_call& c) {
                       c.what == collective::scatter;
   if (!at_end) to(next, bytes_of_busiest(c));
 }
-// Measured between two H200 (tests/goldens/nvidia-h200-links.csv): the latency of any call, and the share of a copy's
-// rate that each call reaches.
+// Measured between two H200s (tests/goldens/nvidia-h200-links.csv): the latency of every call, and the fraction of a
+// copy's rate that each reaches.
 constexpr double call_seconds = 26e-6;
 double share_of_link(collective what) {
   switch (what) {
@@ -258,7 +258,7 @@ double share_of_link(collective what) {
     default: return 0.78;
   }
 }
-/// The time of each call; the calls of a group begin together, and their messages go both ways at the same time.
+/// The time of each call. Calls of a group begin together, and their messages travel in both directions at once.
 std::vector<double> seconds_of(const std::vector<operation_call>& calls) {
   const device_description& d = described_device();
   const double rate = d.link_bytes_per_second > 0 ? d.link_bytes_per_second : d.host_copy_bytes_per_second;
@@ -393,8 +393,8 @@ ncclResult_t finish(const operation_call& c, double seconds) {
   return ncclSuccess;
 }
 
-/// Describes a conflict between two calls of one group, which may run in any order, or at the same time; "" if there is
-/// none. Observed with NCCL 2.28 between two H200.
+/// Describes a conflict between two calls of one group, which may run in any order or at the same time; "" if there is
+/// none. Observed with NCCL 2.28 on two H200s.
 std::string clash(const operation_call& one, const operation_call& other) {
   const auto overlap = [](const char* a, std::size_t a_bytes, const char* b, std::size_t b_bytes) {
     return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
@@ -413,7 +413,7 @@ std::string clash(const operation_call& one, const operation_call& other) {
       name_of(other.what), both_write ? "writes" : "uses", name_of(one.what), first.file, first.line);
 }
 
-/// Runs everything that a group has collected: first each call's own part, then the parts that need others.
+/// Runs a group's calls: first each call's own part, then the parts that need other ranks.
 ncclResult_t run(std::vector<operation_call>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
@@ -450,7 +450,7 @@ ncclResult_t end_group(const void* pc) {
   return run(calls);
 }
 
-/// The last rank that leaves removes the communicator's folder.
+/// The last rank to leave removes the communicator's folder.
 void leave(ncclComm* comm) {
   {
     const std::scoped_lock lock(state_mutex);

@@ -72,19 +72,19 @@ struct message {
   std::vector<std::uint32_t> items;
 };
 
-/// Reports what is wrong with a call at this program counter. Not while the caller holds runtime_mutex.
+/// Reports what is wrong with a call at this program counter. Do not call it while holding runtime_mutex.
 ncclResult_t refuse(ncclResult_t result, const void* pc, const std::string& what);
 const char* last_refusal();
 bool is_alive(ncclComm* comm);
 /// A communicator of the current device.
 ncclComm* enter(const std::filesystem::path& folder, int ranks, int rank);
 void leave(ncclComm* comm);
-/// Makes the call, or lets it wait for the end of this thread's group.
+/// Makes the call, or defers it to the end of this thread's group.
 ncclResult_t make(operation_call c);
 void begin_group();
-/// Makes the group's calls, if it is the outermost one; `pc`: of the program's.
+/// Makes the calls of an outermost group; `pc`: the program's call.
 ncclResult_t end_group(const void* pc);
-/// Another rank's description of its call; waits for it.
+/// Waits for another rank's description of its call.
 message read_message(const std::filesystem::path& file, const operation_call& c, int rank);
 
 /// While it lives, the communicator's device is current.

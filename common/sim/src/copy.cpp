@@ -30,7 +30,7 @@ struct sim_memory_pool {
 namespace sim {
 namespace {
 
-/// Of each device.
+/// One per device.
 sim_memory_pool& default_pool(int device) {
   static auto& all = *[] {
     auto* const pools = new std::array<sim_memory_pool, most_devices>;
@@ -64,7 +64,7 @@ bool is_pinned(const void* pointer) {
   const allocation* entry = find_allocation(address_of(pointer));
   return entry && entry->kind == memory_kind::pinned;
 }
-/// The device whose memory it is in.
+/// The device whose memory contains it.
 int home_of(const void* pointer) {
   const allocation* entry = find_allocation(address_of(pointer));
   return entry && entry->kind == memory_kind::device ? entry->device : current_device();
@@ -76,8 +76,8 @@ bool is_registered(const void* pointer) {
   });
 }
 
-/// Pageable memory's share of pinned memory's rate: 10.7 GB/s for 1 MiB and 6.4 for 256 MiB, where pinned memory
-/// has 37.8 and 53.8 (an H100 and its host, labs/12_host/given/h100.md). Assumed for the other devices.
+/// Pageable memory's share of pinned memory's rate: 10.7 GB/s for 1 MiB and 6.4 for 256 MiB, against 37.8 and 53.8 for
+/// pinned memory (an H100 and its host, labs/12_host/given/h100.md). Assumed for the other devices.
 constexpr double pageable_rate = 0.2;
 
 /// Rows of `width` bytes, `height` in each of `depth` slices.
@@ -98,7 +98,7 @@ void copy_valid(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
     std::memmove(valid + to / word_bytes, valid + from / word_bytes, bytes / word_bytes);
     return;
   }
-  std::vector<bool> written(bytes);  // first, as the ranges may overlap
+  std::vector<bool> written(bytes);  // read first: the ranges may overlap
   for (std::size_t i = 0; i < bytes; ++i) written[i] = valid[(from + i) / word_bytes] >> ((from + i) % word_bytes) & 1;
   for (std::size_t i = 0; i < bytes; ++i) {
     const auto bit = static_cast<std::uint8_t>(1u << ((to + i) % word_bytes));
@@ -116,7 +116,7 @@ void copy_row(char* to, const char* from, std::size_t bytes) {
     mark_valid(address_of(to), bytes);
 }
 
-/// In device memory; `first`: the first of them, unless it is known.
+/// Counts unwritten bytes of device memory; sets `first` to the first of them unless it is known.
 std::size_t unwritten_bytes(std::uintptr_t begin, std::size_t bytes, std::uintptr_t& first) {
   std::size_t n = 0;
   for (std::uintptr_t at = begin; at < begin + bytes;) {
@@ -147,7 +147,7 @@ std::string not_allocated(const void* pointer, std::size_t bytes, const char* en
                  : fmt::format("its {} is a null pointer", end);
 }
 
-/// The host gets bytes that nothing has written; `how_many`, of all rows.
+/// The host gets bytes that nothing has written, `how_many` in all rows.
 void warn_of_unwritten(std::uintptr_t first, std::size_t how_many, std::size_t bytes) {
   const source_line at = line_of(address_of(call_of_program()));
   note_host_warning(fmt::format("{}:{}: a copy to the host: {} of its {} bytes were never written, the first{}",
@@ -288,7 +288,8 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
   return cudaSuccess;
 }
 
-/// In the default stream. The host waits if it shares the memory: CUDA's runtime API, API synchronization behavior.
+/// Fills in the default stream. The host waits if it shares the memory (CUDA runtime API, "API synchronization
+/// behavior").
 cudaError_t fill_at_once(const pitched& to, int value, const shape& what) {
   const cudaError_t error = fill(to, value, what, nullptr);
   if (error != cudaSuccess) return error;
@@ -383,7 +384,7 @@ cudaError_t mapped_pointer(void** device, void* host) {
 }
 
 namespace {
-/// Whether a variable of the device lies here. A text, such as a variable's name, does not count since CUDA 5.
+/// Whether this is a device variable. Since CUDA 5, a string with a variable's name does not count.
 bool is_symbol(const void* symbol) {
   const std::uintptr_t at = address_of(symbol);
   return !is_host_variable(at) && (is_program_variable(at) || (is_program_constant(at) && !variable_at(at).empty()));
@@ -587,7 +588,7 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
   if (!p) return fail(cudaErrorInvalidValue);
   const cudaArray_t array = p->dstArray ? p->dstArray : p->srcArray;
-  const std::size_t element = array ? texel_bytes(array->channels) : 1;  // where arrays take part, widths are in texels
+  const std::size_t element = array ? texel_bytes(array->channels) : 1;  // copies of arrays give widths in texels
   return copy(p->dstArray ? at(*p->dstArray, p->dstPos) : at(p->dstPtr, p->dstPos),
               p->srcArray ? at(*p->srcArray, p->srcPos) : at(p->srcPtr, p->srcPos),
               {p->extent.width * element, p->extent.height, p->extent.depth}, p->kind, stream);
@@ -618,7 +619,7 @@ cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
   return fill_at_once(at(pointer, {}), value, {extent.width, extent.height, extent.depth});
 }
 
-// ---- memory pools: one, which gives memory back at once
+// ---- memory pools: one, which frees memory at once
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   if (!pool || !is_device(device)) return fail(pool ? cudaErrorInvalidDevice : cudaErrorInvalidValue);

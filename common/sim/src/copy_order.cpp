@@ -14,7 +14,7 @@ copy_order::copy_order(cudaStream_t stream) : stream_(stream) {
   note_launch(stream, epoch_, epoch_);
 }
 
-/// By the words of a sector, as for kernels; see races.cpp.
+/// Tracks the words of each sector, as for kernels; see races.cpp.
 void copy_order::use(const void* pointer, std::size_t bytes, bool stores) const {
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(pointer) - heap_base, end = begin + bytes;
   if (epoch_ == 0 || begin >= heap_bytes) return;

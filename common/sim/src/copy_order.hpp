@@ -1,4 +1,4 @@
-// The order of copies and fills: races with launches in other streams, and sources that the host changes too early. The
+// Finds copies and fills that race with launches in other streams, and sources that the host changes too early. The
 // caller holds runtime_mutex.
 #pragma once
 

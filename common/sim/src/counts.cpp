@@ -65,7 +65,7 @@ void allocation_counts::add(operation op, std::uint64_t moved) {
 void fault_report::merge(const fault_report& that, std::uint64_t others_number) {
   const std::uint64_t both = occurrences + that.occurrences;
   const auto rank = [](const fault_report& r) {
-    // A race between warps before one within a warp: the fix of the former fixes the latter, too.
+    // Races between warps sort before those within a warp: fixing the former fixes the latter, too.
     return std::tuple{r.between_flags, r.is_load_beside_atomic(), r.other == party::thread_of_warp, r.block, r.thread};
   };
   const bool earlier = rank(that) < rank(*this);

@@ -16,7 +16,7 @@
 
 namespace sim {
 
-/// The name of an access that is counted, such as "global load".
+/// The name of a counted access, such as "global load".
 std::string name_of(space where, operation op);
 
 /// Sums over all warp instructions of one site.
@@ -29,8 +29,8 @@ struct site_counts {
   std::uintptr_t low = ~std::uintptr_t{0}, high = 0;   ///< addresses: [low, high)
   /// How much less a GPU counts, because its assembler merges loads of neighbouring shared-memory words into vectors.
   std::int64_t joined_requests = 0, joined_lanes = 0, joined_wavefronts = 0, joined_ideal = 0;
-  /// It does so only if it knows their addresses: the offsets within 16 bytes at which such runs of loads began, a bit
-  /// for each word; and whether this load began one, or continued that of another site.
+  /// The assembler does so only if it knows their addresses. The offsets within 16 bytes at which such runs of loads
+  /// began, one bit per word; and whether this load began a run or continued another site's.
   static constexpr std::uint8_t begins_run = 16, goes_on_with_run = 32;
   std::uint8_t runs = 0;
   void add(const site_counts& other);
@@ -67,7 +67,7 @@ enum class party : std::uint8_t {
   reading_product,
 };
 
-/// Another block, but it is unknown which.
+/// Some other block: which one is unknown.
 constexpr std::uint64_t some_block = ~std::uint64_t{0};
 
 /// The first occurrence, by block and thread, of a fault at a site; for a race, preferably one that is not between
@@ -83,7 +83,7 @@ struct fault_report {
   std::string detail;             ///< details for the message
   std::string place;              ///< in its allocation, taken when the launch ends: memory may be freed later
   std::uint64_t other_site = 0;   ///< of a race: the earlier access
-  std::uint64_t other_block = 0;  ///< of a race between streams: the number of the earlier launch
+  std::uint64_t other_block = 0;  ///< in a race between streams: the number of the earlier launch
   std::uint32_t other_thread = 0;
   bool between_flags = false;  ///< both accesses are volatile: allowed if the kernel uses fences
   std::uint64_t occurrences = 1;
@@ -118,7 +118,7 @@ struct warp_path {
   }
 };
 
-/// The bytes that warps moved of one allocation; for each request, the distinct bytes.
+/// The bytes that warps loaded from and stored to one allocation: the distinct bytes of each request.
 struct allocation_counts {
   std::uint64_t loaded = 0, stored = 0;            ///< bytes; an atomic does both
   std::uint64_t updated = 0;                       ///< the part of these by atomics
@@ -144,13 +144,13 @@ struct launch_counts {
   std::uint64_t unique_loaded_sectors = 0, unique_stored_sectors = 0;
   std::uint64_t unique_loaded_pairs = 0;  ///< pairs of sectors: DRAM moves 64 bytes at a time
   std::uint64_t shared_stores = 0;        ///< to a sector that another block had stored to first
-  /// Loaded sectors that the block had loaded before. Entry k: since then its warp had advanced by at least 2^(k-1) and
-  /// less than 2^k lines.
+  /// Loaded sectors that the block had loaded before. Entry k: its warp has since advanced by at least 2^(k-1) and less
+  /// than 2^k lines.
   std::array<std::uint64_t, 13> reuse{};
   std::map<std::pair<element, element>, tensor_counts> tensor;            ///< by the types of A and of the sums
   std::map<std::pair<element, element>, tensor_counts> warpgroup_tensor;  ///< likewise, by wgmma
   std::set<std::uintptr_t> matrix_accesses;                               ///< the places of ldmatrix and stmatrix
-  std::set<std::uint32_t> compared_loads;  ///< program counters of plain loads that a compare-and-swap verifies
+  std::set<std::uint32_t> compared_loads;  ///< program counters of plain loads that a compare-and-swap checks
   warp_path path;                          ///< summed over the blocks
   warp_path longest;                       ///< over one block
   std::uint64_t barriers = 0;              ///< __syncthreads, one for each warp

@@ -17,13 +17,13 @@ template <class T>
 void multiply(cublasOperation_t op_a, cublasOperation_t op_b, T alpha, const operand& a, const operand& b, T beta,
               const operand& c, bool tf32) {
   const matrix<T> product = product_of<T>(op_a, op_b, load<T>(a), load<T>(b), tf32);
-  if (beta == T{0})  // then C need not hold numbers
+  if (beta == T{0})  // then C may hold NaN
     store<T>(c, alpha * product);
   else
     store<T>(c, alpha * product + beta * load<T>(c));
 }
 
-/// All the gemms: batch i has its operands at a(i), b(i), c(i).
+/// All gemms: the operands of batch i are at a(i), b(i), c(i).
 using place = std::function<void*(int)>;
 cublasStatus_t gemm(cublasHandle_t handle, const char* call, cublasOperation_t op_a, cublasOperation_t op_b, int m,
                     int n, int k, const void* alpha, const place& a, cudaDataType a_type, int lda, const place& b,
@@ -98,7 +98,7 @@ real<T> size_of(const T& x) {
   return std::abs(Eigen::numext::real(x)) + std::abs(Eigen::numext::imag(x));
 }
 
-/// A vector as a matrix with one row, `step` apart; a negative step begins at the end.
+/// A vector as a matrix with one row of elements `step` apart; a negative step starts at the end.
 template <class T>
 operand row(const char* name, const T* data, int n, int step) {
   return {name, const_cast<T*>(data), type_of<T>, 1, n, std::abs(step)};
@@ -209,7 +209,7 @@ cublasStatus_t trsm(cublasHandle_t handle, const char* call, cublasSideMode_t si
 }
 
 bool is_triangle(cublasFillMode_t fill) { return fill == CUBLAS_FILL_MODE_LOWER || fill == CUBLAS_FILL_MODE_UPPER; }
-/// The whole of a symmetric or Hermitian matrix, from its stored triangle.
+/// The full symmetric or Hermitian matrix, from its stored triangle.
 template <class T>
 matrix<T> symmetric(const matrix<T>& stored, cublasFillMode_t fill, bool hermitian) {
   if (!hermitian) {
@@ -254,7 +254,7 @@ void store_column(T* data, int n, int step, const matrix<T>& values) {
   written(data, n, step);
 }
 
-/// A factor on the host or the device, converted to another type; empty if its pointer is null.
+/// A scalar factor on the host or device, converted to another type; empty if its pointer is null.
 template <class T, class R>
 std::function<T()> factor_of(cublasHandle_t handle, const R* at) {
   if (!handle || !at) return {};
@@ -406,7 +406,7 @@ cublasStatus_t rotate(cublasHandle_t handle, const char* call, int n, T* x, int 
                store_column<T>(y, n, y_step, p() * v - q() * u);
              });
 }
-/// A vector of any type, as a row.
+/// A vector of any type as a row.
 operand typed_row(const char* name, const void* data, cudaDataType type, int n, int step) {
   return {name, const_cast<void*>(data), type, 1, n, step};
 }

@@ -1,4 +1,4 @@
-// cuFFT on Eigen's FFT: a transform in several dimensions is a transform along each.
+// cuFFT on Eigen's FFT: a multidimensional transform runs along each dimension in turn.
 #include "cufftXt.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::size_t product(const std::vector<std::size_t>& n) {
   return std::accumulate(n.begin(), n.end(), std::size_t{1}, std::multiplies<>());
 }
 
-/// Calls `visit(number, place)` for each element of a grid of `n`: its number in row-major order, its place in memory.
+/// Calls `visit(number, place)` for each element of an `n` grid: its row-major number and its place in memory.
 template <class Visit>
 void for_each_element(const std::vector<std::size_t>& n, const placement& where, const Visit& visit) {
   std::vector<std::size_t> index(n.size());
@@ -86,7 +86,7 @@ void transform(std::vector<std::complex<T>>& data, const std::vector<std::size_t
   for (std::size_t d = 0; d < n.size(); ++d) transform_along(data, n, d, forward);
 }
 
-/// Element `i` of real data's half spectrum has index[last] <= n[last] / 2; the other half is its conjugate.
+/// Real data's half spectrum has indices up to n[last] / 2 in the last dimension; the other half is its conjugate.
 std::vector<std::size_t> half_of(std::vector<std::size_t> n) {
   n.back() = n.back() / 2 + 1;
   return n;

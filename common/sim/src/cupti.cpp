@@ -1,5 +1,5 @@
-// CUPTI's Activity API. The program's calls and the device's work become records. They wait until they are complete, a
-// kernel's until the host knows that it has ended, and then go into the program's buffers.
+// CUPTI's Activity API. The program's calls and the device's work become records, which enter the program's buffers
+// once complete: a kernel's once the host knows that it has ended.
 #include "cupti.h"
 
 #include <pthread.h>
@@ -28,8 +28,8 @@
 namespace sim {
 namespace {
 
-// The host time of a recorded call, and of a range's begin or end. Without CUPTI the modelled host takes no time for
-// them. Assumed: an H100's host takes between 1 and 5 microseconds.
+// The host's time for a recorded call, and for a range's begin or end. Without CUPTI, the modelled host needs none.
+// Assumed: an H100's host needs 1 to 5 microseconds.
 constexpr double call_seconds = 1e-6, step_seconds = 1e-7;
 
 using bytes = std::vector<std::uint8_t>;
@@ -48,13 +48,13 @@ struct {
   std::bitset<CUPTI_ACTIVITY_KIND_COUNT> enabled;
   std::vector<bytes> complete;
   std::vector<unfinished_record> unfinished;
-  double next_complete_at = 0;  // the earliest of all records
+  double next_complete_at = 0;  // of the record that completes first
   std::size_t dropped = 0;
   std::uint32_t calls = 0, markers = 0;
   std::set<std::string> names;  // a program may keep their addresses
 } all;
 
-/// Held while the program's callbacks run; these may call CUDA, so the mutex above is not held.
+/// Held while the program's callbacks run. They may call CUDA, so the mutex above must be free.
 struct {
   std::recursive_mutex mutex;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
@@ -71,7 +71,7 @@ struct {
   std::uint64_t start = 0;
   cudaError_t error = cudaSuccess;
 } thread_local call_at_work;
-thread_local std::vector<std::uint32_t> open_markers;  // 0 for one that was not recorded
+thread_local std::vector<std::uint32_t> open_markers;  // 0: not recorded
 thread_local std::vector<std::uint64_t> external_ids[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE];
 
 bool is_kernel(CUpti_ActivityKind kind) {
@@ -148,7 +148,7 @@ void clear_times(CUpti_Activity* record) {
   }
 }
 
-/// Takes completed records; if `forced`, also incomplete ones, without their times.
+/// Takes complete records; if `forced`, also incomplete ones, without times.
 std::vector<bytes> take_complete(bool forced) {
   const double now = spend_on_host(0);
   const std::scoped_lock lock(all.mutex);

@@ -1,5 +1,5 @@
-// CUPTI's Range Profiler. The device always counts, so a range is a list of launches. As on a GPU the program runs once
-// for each pass, and a pass counts only some of the metrics.
+// CUPTI's Range Profiler. The device always counts, so a range is a list of launches. As on a GPU, the program runs
+// once per pass, and each pass counts only some metrics.
 #include "cupti_range_profiler.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace sim {
 using names = std::vector<std::string>;
 
-/// The launches of a range, by pass. A name of an inner range begins with those of the outer ones.
+/// The launches of a range, by pass. An inner range's name begins with the outer ranges' names.
 struct counted_range {
   std::string name;
   std::map<std::size_t, std::vector<std::size_t>> launches = {};
@@ -64,7 +64,7 @@ constexpr char between_names = '\x1f';
 CUpti_RangeProfiler_Object* of_device[most_devices];
 
 /// The pass of each metric, from 0. A GPU reads few counters at a time, and counts "sass" metrics by patching the
-/// kernels' code, in a pass of their own. How many it reads at a time depends on the chip; here they are two.
+/// kernels' code, in separate passes. How many it reads at a time depends on the chip; here, two.
 std::vector<std::size_t> passes_of(const names& metrics) {
   constexpr std::size_t at_a_time = 2;
   const auto patched = [](const std::string& m) { return m.find("_sass_") != m.npos; };
@@ -92,14 +92,14 @@ names separated(std::string_view text, char end = '\n') {
     all.emplace_back(text.substr(0, length));
   return all;
 }
-/// As in the configuration; empty if it is not one.
+/// The configuration's metrics; empty if it is invalid.
 names metrics_in(const std::uint8_t* config, std::size_t bytes) {
   if (!config) return {};
   names all = separated({reinterpret_cast<const char*>(config), bytes});
   return joined(all).size() == bytes && std::all_of(all.begin(), all.end(), is_metric) ? all : names();
 }
 
-/// What the counter data image holds: a line of metrics, then for each range its name and its values.
+/// The counter data image's contents: a line of metrics, then each range's name and values.
 struct counter_data {
   names metrics;
   struct range {
@@ -172,7 +172,7 @@ std::optional<read_image> range_of(const Parameters& call) {
 /// The level of nesting whose ranges the pass counts.
 std::size_t level_of(const CUpti_RangeProfiler_Object& o) { return o.first_level + o.pass * o.levels / o.passes; }
 
-/// Adds launches to the range of this name, which may exist already, in another pass or in this one.
+/// Adds launches to the range of this name, which this or another pass may have created.
 void count(CUpti_RangeProfiler_Object& of, const open_range& what, std::size_t end) {
   auto found = std::find_if(of.ranges.begin(), of.ranges.end(), [&](const auto& r) { return r.name == what.name; });
   if (found == of.ranges.end()) {
@@ -208,7 +208,7 @@ counter_data counted(const CUpti_RangeProfiler_Object& by) {
   return data;
 }
 
-/// Whether `parameters` are of this call: as large as its struct.
+/// Whether `parameters` belong to this call: their size must be that of its struct.
 template <class Parameters>
 bool are_valid(const Parameters* parameters, std::size_t bytes) {
   return parameters && parameters->structSize == bytes;
@@ -245,7 +245,7 @@ CUptiResult cuptiProfilerDeInitialize(CUpti_Profiler_DeInitialize_Params* p) {
 CUptiResult cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params* p) {
   SIM_EXPECT(CUpti_Profiler_GetCounterAvailability_Params);
   if (p->pCounterAvailabilityImage && p->counterAvailabilityImageSize > 0) *p->pCounterAvailabilityImage = 1;
-  p->counterAvailabilityImageSize = 1;  // nothing to say: all counters are there
+  p->counterAvailabilityImageSize = 1;  // empty: all counters are available
   return CUPTI_SUCCESS;
 }
 
@@ -264,8 +264,8 @@ CUptiResult cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Param
   delete p->pHostObject;
   return CUPTI_SUCCESS;
 }
-// The library's answers, though NVIDIA's header promises CUPTI_ERROR_INVALID_METRIC_NAME for an unknown name: after one
-// error, the object takes no more metrics.
+// As the real library behaves, though NVIDIA's header promises CUPTI_ERROR_INVALID_METRIC_NAME for an unknown name:
+// after one error, the object accepts no more metrics.
 CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params* p) {
   SIM_EXPECT(CUpti_Profiler_Host_ConfigAddMetrics_Params);
   if (!p->pHostObject || !p->ppMetricNames || p->numMetrics == 0) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -315,7 +315,7 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToG
 CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* p) {
   SIM_EXPECT(CUpti_RangeProfiler_Enable_Params);
   const std::scoped_lock lock(runtime_state_mutex());
-  const int device = p->ctx ? driver::device_of(p->ctx) : -1;  // without a context, the library crashes
+  const int device = p->ctx ? driver::device_of(p->ctx) : -1;  // the real library crashes without a context
   if (!is_device(device)) return CUPTI_ERROR_INVALID_PARAMETER;
   if (of_device[device]) return CUPTI_ERROR_INVALID_OPERATION;
   p->pRangeProfilerObject = of_device[device] = new CUpti_RangeProfiler_Object{device};
@@ -419,7 +419,7 @@ CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* 
   if (o.running || o.metrics.empty()) return CUPTI_ERROR_INVALID_OPERATION;
   const std::scoped_lock lock(runtime_state_mutex());
   counter_data data = counted(o);
-  p->numOfRangeDropped = 0;  // as the library answers, whatever had no room
+  p->numOfRangeDropped = 0;  // as the real library answers, even if it dropped ranges
   while (bytes_of(data) > o.image.size() && !data.ranges.empty()) data.ranges.pop_back();
   if (bytes_of(data) > o.image.size()) return CUPTI_ERROR_INVALID_PARAMETER;
   write(data, o.image);

@@ -95,7 +95,7 @@ cusolverStatus_t potrf(cusolverDnHandle_t handle, const char* call, cublasFillMo
   if (!handle) return CUSOLVER_STATUS_NOT_INITIALIZED;
   if (!fits(n, n, lda)) return CUSOLVER_STATUS_INVALID_VALUE;
   return run(handle, call, cube(n) / 3, {range("A", a, n, n, lda, true), range_of_info(info)}, [=] {
-    // The public class does not tell which leading minor is not positive.
+    // Eigen's public class does not say which leading minor is not positive.
     matrix<wide<T>> m = load(a, n, n, lda);
     const bool lower = uplo == CUBLAS_FILL_MODE_LOWER;
     if (!lower) m.adjointInPlace();
@@ -190,7 +190,7 @@ cusolverStatus_t geqrf(cusolverDnHandle_t handle, const char* call, int m, int n
                *info = 0;
              });
 }
-/// Q, from the reflectors that geqrf left: its first `columns` columns.
+/// The first `columns` columns of Q, from geqrf's reflectors.
 template <class S>
 matrix<S> q_of(const matrix<S>& reflectors, const matrix<S>& tau, int columns) {
   const Eigen::Index rows = reflectors.rows();
@@ -246,8 +246,7 @@ cusolverStatus_t syevd(cusolverDnHandle_t handle, const char* call, cusolverEigM
              });
 }
 
-/// A = U S V^H. Jobs: A: all columns of U or rows of V^H; S: as many as there are singular values; O: these, in place
-/// of A; N: none.
+/// A = U S V^H. Jobs: A: all columns of U or rows of V^H; S: one per singular value; O: those, in place of A; N: none.
 template <class T, class R>
 cusolverStatus_t gesvd(cusolverDnHandle_t handle, const char* call, signed char job_u, signed char job_vt, int m, int n,
                        T* a, int lda, R* s, T* u, int ldu, T* vt, int ldvt, int* info) {
@@ -275,10 +274,10 @@ cusolverStatus_t gesvd(cusolverDnHandle_t handle, const char* call, signed char 
              });
 }
 
-// ---- the calls with sizes of 64 bits
+// ---- the calls with 64-bit sizes
 
-/// Calls `f` with a null pointer to elements of a type, and one to their absolute values' type. The call's other types
-/// must be one of these.
+/// Calls `f` with null pointers to the element type and to the type of its absolute values. The call's other types must
+/// be one of these.
 template <class Call>
 cusolverStatus_t with_type(cudaDataType type, std::initializer_list<cudaDataType> same,
                            std::initializer_list<cudaDataType> of_absolute_values, std::initializer_list<int64_t> sizes,
@@ -302,7 +301,7 @@ cusolverStatus_t with_type(cudaDataType type, std::initializer_list<cudaDataType
 }
 cusolverStatus_t no_workspace(size_t* device_bytes, size_t* host_bytes) {
   if (!device_bytes || !host_bytes) return CUSOLVER_STATUS_INVALID_VALUE;
-  *device_bytes = sizeof(cuDoubleComplex);  // programs allocate it
+  *device_bytes = sizeof(cuDoubleComplex);  // not 0: programs allocate it
   *host_bytes = 0;
   return CUSOLVER_STATUS_SUCCESS;
 }

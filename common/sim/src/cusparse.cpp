@@ -44,7 +44,7 @@ struct cusparseDnMatDescr {
   int batches = 1;
   std::int64_t stride = 0;
 };
-/// `offsets`: of the rows in CSR, of the columns in CSC, the row indices in COO; `indices`: the other coordinate.
+/// `offsets`: row offsets in CSR, column offsets in CSC, row indices in COO; `indices`: the other coordinate.
 struct cusparseSpMatDescr {
   cusparseFormat_t format;
   std::int64_t rows, columns, nonzeros;
@@ -119,7 +119,7 @@ ranges operator+(ranges a, const ranges& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
-/// `written`: its values, and if `whole` its structure.
+/// `written`: the call writes the values and, if `whole`, the structure.
 ranges of(const cusparseSpMatDescr& m, bool written = false, bool whole = false) {
   const std::int64_t batches = m.batches - 1;
   const std::int64_t offsets_stride = m.format == CUSPARSE_FORMAT_COO ? m.values_stride : m.offsets_stride;
@@ -151,8 +151,8 @@ bool real(const Operands&... operands) {
 
 // ---- loading and storing
 
-/// Calls visit(row, column, place) for each entry of a matrix, or of one in a batch; ends the call if an entry is
-/// outside.
+/// Calls visit(row, column, place) for each entry of a matrix, or of one in a batch; ends the call if an entry is out
+/// of range.
 template <class Visit>
 void for_each_entry(const cusparseSpMatDescr& m, int batch, const Visit& visit) {
   const std::int64_t values = batch * m.values_stride, offsets = batch * m.offsets_stride;
@@ -268,7 +268,7 @@ bool fits(cusparseOperation_t op_a, const A& a, cusparseOperation_t op_b, const 
   return fits(op_a, a.rows, a.columns, op_b, b.rows, b.columns, c.rows, c.columns);
 }
 
-/// Incomplete factors in place of a CSR matrix with sorted rows: no entries are added. Returns the row of the first
+/// Replaces a CSR matrix with sorted rows by its incomplete factors, which add no entries. Returns the row of the first
 /// zero pivot, or -1.
 template <class T>
 int incomplete_lu(int m, int base, T* values, const int* offsets, const int* columns) {

@@ -1,5 +1,5 @@
 // The debugger's view of a kernel, and the calls that simcc -G inserts before each line. Always compiled with -g: the
-// debugger reads the types from here.
+// debugger reads the types from this file.
 #define SIM_DEFINE_LINE_FUNCTION  // sim_line, in assembly: sim/machine.h
 #include "debugger.hpp"
 
@@ -75,8 +75,8 @@ void tell_debugger(const launch_counts& so_far, const fault_report& report) {
 
 // ---- worker: lanes advance together
 
-/// The lanes that run now: those between two lines; otherwise those in the deepest call, at the lowest line, so that
-/// lanes meet again after a branch, a call or a loop. The first to reach a line may stop there.
+/// The lanes to run now: those between two lines; otherwise those in the deepest call at the lowest line, so that lanes
+/// meet again after a branch, call or loop. The first to reach a line may stop there.
 unsigned worker::lanes_in_step(unsigned first, unsigned count) {
   unsigned between = 0, together = 0;
   std::uintptr_t depth = 0, line = 0;
@@ -133,7 +133,7 @@ extern "C" {
 [[gnu::noinline]] void sim_debugger_report() { asm volatile("" ::: "memory"); }
 
 [[gnu::used]] std::uintptr_t sim_reach_line(std::uintptr_t pc, std::uintptr_t frame) {
-  if (!sim_running_worker) return 1;  // no thread: the host checks which kernel a launch would run
+  if (!sim_running_worker) return 1;  // no kernel thread: the host checks which kernel a launch would run
   return sim_running_worker->reach_line(pc, frame) ? 0 : 1;
 }
 }

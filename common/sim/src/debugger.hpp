@@ -1,4 +1,4 @@
-// What a debugger sees of the kernel that runs: plain data, which it reads and sets without calling functions. Its
+// The debugger's view of the running kernel: plain data, which it reads and sets without calling functions. The
 // commands are in ../debugger/commands.py, the guide is common/docs/DEBUGGER.md.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace sim {
 
-/// A breakpoint in a kernel, as far as it says which threads stop there; -1: any.
+/// Which threads stop at a breakpoint in a kernel; -1: any.
 struct stop_place {
   std::uintptr_t pc = 0;
   int block[3] = {-1, -1, -1}, thread[3] = {-1, -1, -1};
@@ -17,10 +17,10 @@ struct stop_place {
 };
 
 struct debugged_kernel {
-  /// SIM_DEBUG is set: there is one worker, and the lanes of a warp advance together, line by line.
+  /// Whether SIM_DEBUG is set: then there is one worker, and a warp's lanes advance together, line by line.
   bool attached = false;
   // Set by the worker:
-  const char* kernel = nullptr;  ///< null: none runs
+  const char* kernel = nullptr;  ///< null: none is running
   unsigned launches = 0;         ///< since the program began
   dim3 grid, block_size;
   uint3 block{};
@@ -32,13 +32,13 @@ struct debugged_kernel {
   const char* report = nullptr;  ///< what a checker has just found, in this thread
   unsigned report_thread = 0;
   // Set by the debugger:
-  int focus = -1;  ///< the thread of the block that it steps: the first of its warp to come to a line
+  int focus = -1;  ///< the block's thread that it steps: the first of its warp to reach a line
   unsigned place_count = 0;
   stop_place places[64];
 };
 extern debugged_kernel debugged;
 
-/// Under a debugger, core dumps omit the memory that we reserve, except the parts in use: gdb writes whole mappings.
+/// Under a debugger, keeps unused reserved memory out of core dumps: gdb writes whole mappings.
 void leave_out_of_dumps(void* begin, std::size_t bytes);
 void keep_in_dumps(std::uintptr_t begin, std::size_t bytes);
 
@@ -50,10 +50,10 @@ void tell_debugger(const launch_counts& so_far, const fault_report& report);
 }  // namespace sim
 
 extern "C" {
-// Where the debugger has its own breakpoints: a kernel begins; a checker has found something.
+// The debugger's own breakpoints: a kernel begins; a checker has found something.
 void sim_debugger_launch();
 void sim_debugger_report();
-// What the code that simcc -G makes calls before each line: returns to the instruction after the call in the thread
-// that may stop there, and to the one after that in all others. Changes no register.
+// Code built by simcc -G calls this before each line. In the thread that may stop there it returns to the next
+// instruction, in all others to the one after that. Changes no register.
 void sim_line();
 }

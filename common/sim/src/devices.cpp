@@ -26,13 +26,13 @@ extern "C" const sim::program_variable __stop_sim_device_variables[] __attribute
 namespace sim {
 namespace {
 
-/// The machine's numbers of the devices that the program sees.
+/// The machine's numbers for the devices that the program sees.
 const std::vector<int>& visible() {
   static const auto& all = *[] {
     auto* const found = new std::vector<int>;
     const char* const wanted = setting("SIM_DEVICES");
     const int count = wanted ? std::clamp(std::atoi(wanted), 1, most_devices) : 1;
-    // Without SIM_DEVICES, "no GPU" there refers to this machine's GPUs.
+    // Without SIM_DEVICES, "no GPU" in CUDA_VISIBLE_DEVICES refers to this machine's GPUs.
     const char* const list = wanted ? std::getenv("CUDA_VISIBLE_DEVICES") : nullptr;
     if (!list) {
       for (int d = 0; d < count; ++d) found->push_back(d);
@@ -53,8 +53,8 @@ const std::vector<int>& visible() {
 }
 [[gnu::constructor(102)]] void read_devices() { visible(); }  // later changes by the program have no effect
 
-// Measured between two H200 (tests/goldens/nvidia-h200-links.csv, and counters of link_counters.cu): a kernel that
-// loads from or stores to the other one, copies beyond a launch, and copies through the host.
+// Measured between two H200s (tests/goldens/nvidia-h200-links.csv, and counters of link_counters.cu): kernels that load
+// from or store to the other device, copies without the launch, and copies through the host.
 constexpr double kernel_seconds = 3.0e-6, kernel_share = 0.9;
 constexpr double copy_seconds = 2.4e-6;
 constexpr double staged_seconds = 17e-6, staged_share = 0.77;
@@ -69,7 +69,7 @@ matrix peers{}, pools{};
 struct traffic {
   std::array<double, 3> bytes{};  // by link_use
 };
-std::map<std::pair<int, int>, traffic> links;  // by number in the machine
+std::map<std::pair<int, int>, traffic> links;  // by the machine's device numbers
 
 /// Each device's own copies of variables; the resident device's are in place.
 struct variables {
@@ -94,7 +94,7 @@ struct variables {
     char* to = images[static_cast<std::size_t>(device)].data();
     for (const range& r : ranges) to = std::copy_n(r.begin, r.bytes, to);
   }
-  /// Not a race: another device's accesses were to its own copy.
+  /// Not a race: the other device accessed its own copy.
   static void forget_uses(const range& r) {
     const program_range all = program_data();
     const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(r.begin) - all.begin;
@@ -133,7 +133,7 @@ void set_device_at_work(int device) {
 
 void bring_variables_of(int device) {
   if (device_count() <= 1) return;
-  static variables& all = *new variables;  // before a kernel or a copy has changed any
+  static variables& all = *new variables;  // made before a kernel or copy changes any
   all.bring(device);
 }
 

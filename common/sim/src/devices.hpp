@@ -1,4 +1,4 @@
-// The machine's devices: their number, the current one, who may access whose memory, and the traffic on the links
+// The machine's devices: their number, the current one, which may access another's memory, and the traffic on the links
 // between them. The caller holds runtime_mutex, except for the first two functions.
 #pragma once
 
@@ -11,15 +11,15 @@ struct allocation;
 struct launched;
 
 constexpr int most_devices = 8;
-/// SIM_DEVICES, restricted to those in CUDA_VISIBLE_DEVICES.
+/// SIM_DEVICES, limited to the devices in CUDA_VISIBLE_DEVICES.
 int device_count();
 /// This host thread's device; in a kernel, the one that runs it.
 int current_device();
 bool is_device(int device);
 void set_current_device(int device);
-/// Its number in the machine, whatever CUDA_VISIBLE_DEVICES says.
+/// The device's number in the machine, whatever CUDA_VISIBLE_DEVICES says.
 int number_in_machine(int device);
-/// The next kernel runs on this device, with the device's own copies of the program's variables in place.
+/// Makes the next kernel run on this device, with the device's own copies of the program's variables in place.
 void set_device_at_work(int device);
 /// Puts the device's own copies of the program's __device__ and __constant__ variables in place.
 void bring_variables_of(int device);
@@ -28,10 +28,10 @@ void bring_variables_of(int device);
 bool are_linked(int device, int other);
 bool has_peer_access(int device, int other);
 void set_peer_access(int device, int other, bool enabled);
-/// The same for memory that cudaMallocAsync allocates on `other`.
+/// Whether `device` may access memory that cudaMallocAsync allocates on `other`.
 bool has_pool_access(int device, int other);
 void set_pool_access(int device, int other, bool enabled);
-/// Whether kernels and libraries of this device may access it.
+/// Whether this device's kernels and libraries may access it.
 bool may_access(int device, const allocation& what);
 /// "device 1's memory …: …": why it may not, and what to do.
 std::string why_not(int device, const allocation& what);
@@ -41,10 +41,10 @@ enum class link_use : std::uint8_t { copy, kernel, collective };
 void count_link(int from, int to, link_use what, double bytes);
 /// The same, by the devices' numbers in the machine: another process may use one of them.
 void count_link_of_machine(int from, int to, link_use what, double bytes);
-/// Counts, also in `what`, the bytes that a kernel loaded from and stored to other devices' memory. Returns the seconds
-/// that they take.
+/// Counts, also in `what`, the bytes that a kernel loaded from and stored to other devices' memory. Returns the time
+/// for them in seconds.
 double count_links(launched& what);
-/// The seconds that bytes take from one device to another: over their link or, without peer access, through the host.
+/// The seconds to move bytes between two devices: over their link or, without peer access, through the host.
 double link_seconds(int from, int to, double bytes);
 /// The lines of the summary; empty if devices exchanged nothing.
 std::string link_table();

@@ -44,7 +44,7 @@ std::string line_text(std::uint64_t site) {
   return fmt::format("{}:{}", at.file, at.line);
 }
 
-/// The lines of a launch's `wanted` accesses: up to three; "" if there are none.
+/// Up to three lines of a launch's `wanted` accesses; "" if there are none.
 template <class Predicate>
 std::string lines_where(const launched& where, Predicate wanted) {
   std::vector<std::string> lines;
@@ -57,7 +57,7 @@ std::string lines_where(const launched& where, Predicate wanted) {
   return fmt::format("{}", fmt::join(lines, " or "));
 }
 
-/// The lines of a launch whose accesses near this address are `wanted` operations.
+/// The lines of a launch whose accesses near this address match `wanted`.
 template <class Predicate>
 std::string lines_that_touch(const launched& where, std::uintptr_t address, Predicate wanted) {
   const std::string lines = lines_where(where, [&](space memory, std::uint64_t site, const site_counts& c) {
@@ -66,8 +66,8 @@ std::string lines_that_touch(const launched& where, std::uintptr_t address, Pred
   return lines.empty() ? "an unknown line" : lines;
 }
 
-/// Another possible order for a race, if the launch has a flag or a counter beside the data: an atomic or volatile
-/// access to one variable. Within a block, counters usually count something else.
+/// Suggests a fence for a race if the launch also has a flag or counter: an atomic or volatile access to one variable.
+/// Within a block, counters usually count something else.
 std::string missing_fence(const launched& where, const fault_report& r, const char* fence) {
   const std::string flags = lines_where(where, [&](space memory, std::uint64_t site, const site_counts& c) {
     const bool data = memory == r.where && c.low <= r.address && r.address < c.high;
@@ -82,7 +82,7 @@ std::string missing_fence(const launched& where, const fault_report& r, const ch
                          : "");
 }
 
-/// The access of a launch, copy or fill to this address.
+/// Describes the access of a launch, copy or fill to this address.
 std::string work_of_epoch(std::uint64_t epoch, std::uintptr_t address, bool loads) {
   const launched* of = nullptr;
   for (const launched& l : launch_log())
@@ -130,14 +130,14 @@ bool is_excused(const launch_counts& c, const fault_report& r, bool fences_order
   if (r.what == fault::uninitialised && r.where == space::global)
     return ((c.fenced && fences_order_blocks) || c.hands_over_global) && is_valid(r.address, site_bytes(r.site));
   if (r.what != fault::block_race) return false;
-  // As in the guide's atomicAdd of doubles: a load, then a compare-and-swap, which fails if the number has changed.
+  // As in the guide's atomicAdd for doubles: a load, then a compare-and-swap that fails if the value has changed.
   return (r.between_flags && c.fenced) ||
          (r.is_load_beside_atomic() && c.compared_loads.contains(static_cast<std::uint32_t>(r.site)));
 }
 
 namespace {
-/// Fences order blocks only together with a flag: an atomic or volatile access that all of them could have made. False
-/// if the launch has fences and no such access.
+/// Fences order blocks only with a flag: an atomic or volatile access that all of them could have made. False if the
+/// launch has fences but no such access.
 bool may_hand_over(const launched& what) {
   const launch_counts& c = what.counts;
   const auto may_be_flag = [](const auto& site) {
@@ -191,7 +191,7 @@ void settle_reports(launched& what) {
       const fault_report& o = other.second;
       const auto pc = [](std::uint64_t site) { return site & 0xffff'ffff; };
       if (is_other_side(r, o)) return true;
-      // A read that comes too early is foremost a race.
+      // A read that comes too early is first of all a race.
       if (r.what == fault::uninitialised && r.where == space::shared)
         return o.what == fault::block_race && (o.site == r.site || pc(o.other_site) == pc(r.site));
       if (r.what != fault::global_race || o.what != r.what || site_operation(r.site) != operation::load ||
@@ -365,7 +365,7 @@ std::string describe(const launched& where, const stopped_thread& stopped) {
 namespace {
 std::vector<std::string> of_host, warnings_of_host;
 
-std::mutex noting;  // threads that call a host function also note, without the runtime's lock
+std::mutex noting;  // threads that run a host function also report, without the runtime's lock
 
 void note_once(std::vector<std::string>& known, const std::string& what) {
   const std::scoped_lock lock(noting);
@@ -385,7 +385,7 @@ void note_host_warning(const std::string& what) {
 const std::vector<std::string>& host_warnings() { return warnings_of_host; }
 
 void note_shift(const char* file, unsigned line, std::int64_t count, int width) {
-  static std::set<std::pair<const char*, unsigned>> noted;  // all lanes of a warp may do it, in each iteration
+  static std::set<std::pair<const char*, unsigned>> noted;  // every lane may do it in every iteration
   {
     const std::scoped_lock lock(noting);
     if (!noted.emplace(file, line).second) return;

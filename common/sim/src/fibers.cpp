@@ -15,8 +15,8 @@
 namespace sim {
 namespace {
 
-/// A thread whose stack is full has accessed the page below it; a thread that calls no function jumps to its address.
-/// Other crashes happen as without the simulated device.
+/// Handles an access to the page below a full stack, and a call through a pointer to no function. Other crashes happen
+/// as without the simulated device.
 void end_where_stack_is_full(int, siginfo_t* crash, void* context) {
   worker* self = sim_running_worker;
   const auto* at = static_cast<const ucontext_t*>(context);
@@ -29,7 +29,7 @@ void end_where_stack_is_full(int, siginfo_t* crash, void* context) {
   std::signal(SIGSEGV, SIG_DFL);
 }
 
-/// On x86-64 an integer division without a result stops the program; on a GPU the result is any number.
+/// An integer division without a result traps on x86-64; on a GPU its result is undefined.
 void end_at_division(int, siginfo_t* crash, void*) {
   if (sim_running_worker)
     stop_kernel(
@@ -55,7 +55,7 @@ void worker::watch_crashes() {
   stack_t other{};
   sigaltstack(nullptr, &other);
   if (!(other.ss_flags & SS_DISABLE)) return;
-  other = {new char[stack_bytes], 0, stack_bytes};  // as long as the thread
+  other = {new char[stack_bytes], 0, stack_bytes};  // never freed: the thread needs it until it ends
   sigaltstack(&other, nullptr);
 }
 
@@ -97,9 +97,9 @@ fiber_stack* worker::take_stack() {
                  max_stacks);
     std::_Exit(71);
   }
-  // A guard page below each of the first stacks; the system does not allow enough mappings for all.
+  // Guard pages for the first stacks only: the system does not allow enough mappings for all.
   if (i < max_threads) mprotect(stack_memory_ + i * stack_bytes, page_bytes(), PROT_NONE);
-  // The tops have different offsets in a page; otherwise all would fall into the same cache sets.
+  // Offset the tops within their pages; otherwise all would fall into the same cache sets.
   stacks_.push_back({stack_memory_ + (i + 1) * stack_bytes - (i % 64) * 64, nullptr});
   keep_in_dumps(reinterpret_cast<std::uintptr_t>(stacks_.back().top) - stack_bytes / 8, stack_bytes / 8);
   return &stacks_.back();
@@ -117,7 +117,7 @@ void worker::activate(thread_state& thread) {
   if (debugged.attached) debugged.current = static_cast<int>(current_number_);
 }
 
-/// Reads the callee-saved registers as they are in the kernel's code, whose frame ends here: our own functions in
+/// Reads the callee-saved registers as the kernel's code has them, whose frame ends at `frame`: our own functions in
 /// between may have saved them anywhere. False if the stack cannot be unwound.
 [[gnu::noinline, gnu::cold]] bool worker::look(std::uintptr_t frame) {
   sim_active_worker = sim_running_worker = nullptr;
@@ -181,8 +181,8 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
     mix(*reinterpret_cast<const std::uint64_t*>(at));
   const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin, 32);
   for (const access* a = records.write - recent; a != records.write; ++a) {
-    if (site_operation(a->site) >= operation::order) continue;  // numbered
-    mix(a->address);                                            // also of an incomplete copy
+    if (site_operation(a->site) >= operation::order) continue;  // has a number instead of an address
+    mix(a->address);                                            // also for an incomplete copy
     if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4)
       mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));
   }

@@ -1,4 +1,4 @@
-// Warp instructions on global memory: sectors and lines, how long the warp waits, bounds, and reads of unwritten
+// Warp instructions on global memory: sectors and lines, the warp's waiting time, bounds, and reads of unwritten
 // memory.
 #include <algorithm>
 #include <bit>
@@ -14,8 +14,8 @@
 namespace sim {
 namespace {
 
-/// Atomics on the same address run one after another; each round covers all sectors with a remaining one. Observed on
-/// an H200.
+/// Atomics on one address run one after another; each round covers all sectors that still have one. Observed on an
+/// H200.
 std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
   std::uintptr_t sorted[lanes_per_warp], of_round[lanes_per_warp];
   std::copy(a.begin(), a.end(), sorted);
@@ -31,8 +31,8 @@ std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
   return total;
 }
 
-/// The sectors that a link carries for one line: from the first to the last; for a store to half of one sector, half.
-/// Observed between two H200.
+/// The bytes that a link carries for one line: all from the first sector to the last; half a sector for a store to half
+/// of one. Observed between two H200s.
 unsigned link_bytes(unsigned sectors_in_line, operation op, unsigned words) {
   const bool half = op != operation::load && std::has_single_bit(sectors_in_line) && words != 0 &&
                     ((words & 0x0f) == 0 || (words & 0xf0) == 0);
@@ -50,7 +50,7 @@ bool observer::is_again(cached_site& entry, const warp_position& where) const {
   return again;
 }
 
-/// How the warp waits for this load, as far as the accesses show it: a field of its path, or null.
+/// How the warp waits for this load, as far as the accesses show: a field of its path, or null.
 std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const std::uintptr_t> a, std::uintptr_t low,
                                              bool near, const warp_position& where) {
   const bool again = is_again(entry, where);
@@ -60,10 +60,10 @@ std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const
   const bool goes_on = again && entry.stride == stride;
   entry.stride = again ? stride : 0;
   if (goes_on && !stored) {
-    if (stride == 0) return nullptr;  // kept in a register, or it waits for another thread
+    if (stride == 0) return nullptr;  // the value is in a register, or the warp waits for another thread
     // nvcc unrolls if it knows the step and there is no store in between.
     if (basic_block_ && basic_block_->counted) return near ? &warp_path::loads_ahead_near : &warp_path::loads_ahead;
-    // A loop over the grid: by four, and the first load waits for all. The first three may be the remainder.
+    // nvcc unrolls a grid-stride loop by four, and the first load waits for all. The first three may be the remainder.
     if (basic_block_ && basic_block_->stepped && ++entry.turns > 3 && entry.turns % 4 != 0) return nullptr;
   } else {
     entry.turns = again ? 2 : 1;
@@ -72,7 +72,7 @@ std::uint64_t warp_path::*observer::wait_for(cached_site& entry, std::span<const
   // A row, or a tile of a matrix; otherwise the address itself was loaded.
   const std::uintptr_t step = a.size() < 8 ? 0 : a[4] - a[0];
   const bool even = a.size() < 8 || (a[5] - a[1] == step && a[6] - a[2] == step && a[7] - a[3] == step);
-  const bool part = again && same_visit;  // the parts of a fragment: one of our instructions is several of the GPU's
+  const bool part = again && same_visit;  // parts of a fragment: one instruction here is several on the GPU
   // nvcc moves no load before a store that may have the same address, and the store has waited for its value.
   if (first || (!part && (!even || (again && stored) || stores_ != stores_waited_))) {
     stores_waited_ = stores_;
@@ -92,7 +92,7 @@ observer::reuse observer::note_reuse(std::uintptr_t line, std::uint8_t sectors, 
   }
   const bool earlier = now < entry.first && where.first_thread != entry.warp && entry.epoch == block_->epoch &&
                        (entry.sectors & ~sectors) == 0;
-  if (earlier) {  // on a GPU, the warp that waited for the line on its path here finds it in L1
+  if (earlier) {  // on a GPU, the warp that waited for the line here finds it in L1
     warp_path& other = block_->paths[entry.warp / lanes_per_warp];
     other.*entry.waits -= entry.count;
     other.loads_near += entry.count;
@@ -155,7 +155,8 @@ void observer::count_by_allocation(operation op, std::span<const std::uintptr_t>
     if (const allocation* home = find_allocation(sorted[i])) allocation_counts_of(*home).add(op, bytes);
 }
 
-/// Races with other blocks, other threads of the block, and other launches. The shadow of this memory begins at `base`.
+/// Finds races with other blocks, other threads of the block, and other launches. This memory's shadow begins at
+/// `base`.
 [[gnu::always_inline]] inline void observer::check_races(std::uint64_t site, std::span<const std::uintptr_t> a,
                                                          std::span<const std::uint8_t> lanes,
                                                          const warp_position& where,
@@ -178,7 +179,7 @@ void observer::count_by_allocation(operation op, std::span<const std::uintptr_t>
     if (!before) continue;
     const bool same = row && before->details == 0 && before->low == low && before->high == high &&
                       before->first_thread == where.first_thread && before->lanes == mask;
-    if (!same) check_block(site, a, lanes, *before, where);  // usually a thread only meets itself
+    if (!same) check_block(site, a, lanes, *before, where);  // usually only the thread's own access is there
   }
   recent_accesses::entry& entered = accesses_.add(warp);
   entered.site = site;
@@ -298,8 +299,8 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   } else if (op == operation::store) {
     ++stores_;
   } else {
-    // The same address again: probably it waits for another thread. A constant distance: its address does not depend on
-    // the previous load's result, so both are in flight.
+    // The same address again: the warp probably waits for another thread. A constant distance: the address does not
+    // depend on the previous load's result, so both loads are in flight.
     const std::uintptr_t stride = low - std::exchange(entry.last, low);
     const bool again = is_again(entry, where);
     path_of(where).atomics += !again || (stride != 0 && stride != entry.stride);

@@ -1,4 +1,4 @@
-// Graphs: recorded work of streams, for replay.
+// Graphs: recorded stream work, for replay.
 #pragma once
 
 #include <atomic>

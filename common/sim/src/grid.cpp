@@ -49,7 +49,7 @@ void worker::run(grid_run& grid) {
       coordinates_end = std::max(coordinates_end, begin + bytes);
     }
   };
-  // Our own variables are next to the coordinates.
+  // Our own variables lie next to the coordinates.
   cover(threadIdx, blockIdx, blockDim, gridDim, sim_active_worker, sim_running_worker, sim_asking, sim_answer,
         sim_host_watch, sim_host_site);
   coordinates_bytes = coordinates_end - coordinates_begin;
@@ -72,10 +72,10 @@ void worker::run(grid_run& grid) {
 }
 
 namespace {
-std::mutex merging;  // the counts of a launch
+std::mutex merging;  // protects a launch's counts
 }  // namespace
 
-/// Adds the counts since the last time.
+/// Adds this worker's counts since its last call.
 void worker::settle(bool alone) {
   const std::scoped_lock lock(merging);
   launched& what = *grid_->what;
@@ -109,7 +109,7 @@ bool worker::run_blocks() {
   };
   bool looked = false;  // the threads that wait for a phase have checked again
   const std::uint64_t together = std::uint64_t{cluster_shape().x} * cluster_shape().y * cluster_shape().z;
-  // Once as many blocks wait as fit on the device, no other can begin until one of them has ended.
+  // Once the waiting blocks fill the device, no other can begin until one of them has ended.
   const auto room = [&] {
     return waiting.empty() || grid_->what->config.cooperative || waiting.size() * grid_->workers < resident_blocks();
   };
@@ -190,7 +190,8 @@ bool worker::run_blocks() {
   }
 }
 
-/// None of this worker's blocks has made progress. Waits for other workers' blocks; true if those are stuck, too.
+/// Called when none of this worker's blocks has made progress. Waits for other workers' blocks; true if those are
+/// stuck, too.
 bool worker::stuck(std::uint64_t progress, const std::deque<running_block*>& waiting) {
   worker_progress& all = grid_->progress;
   if (!all.idle(progress)) return false;
@@ -283,7 +284,7 @@ class pool {
     std::unique_lock lock(mutex_);
     if (working_ == 0) return nullptr;
     workers_stopped = true;
-    // One may be in a host function, or be the one that aborts.
+    // A worker may be in a host function, or be the one that aborts.
     end_.wait_for(lock, std::chrono::seconds(1), [this] { return working_ == 0; });
     const std::scoped_lock none_merges(merging);
     return std::make_unique<launched>(*grid_->what);
@@ -370,7 +371,7 @@ void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t fr
   grid.others = others;
   what.first_epoch = begin_epoch();
   grid.epoch = what.first_epoch;
-  // At least eight blocks are observed.
+  // Observe at least eight blocks.
   grid.sample = what.config.cooperative || what.config.cluster.x * what.config.cluster.y * what.config.cluster.z > 1
                     ? 1
                     : std::clamp<std::uint64_t>(grid.blocks / 8, 1, sampling());

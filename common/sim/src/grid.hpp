@@ -13,7 +13,7 @@
 namespace sim {
 
 /// The progress of a grid's workers in one word: a count that grows whenever the grid advances, and how many workers
-/// since then have no block left, wait at a grid-wide barrier, or have no block that can continue.
+/// have since run out of blocks, wait at a grid-wide barrier, or have no block that can continue.
 class worker_progress {
  public:
   std::uint64_t steps() const { return word_.load() >> 24; }
@@ -64,7 +64,7 @@ struct grid_run {
   std::uint64_t sample = 1;  // one block in `sample` is observed
   std::atomic<bool> abort{false};
   std::atomic<bool> given_up{false};     // its blocks wait for blocks that do not run
-  std::atomic<bool> in_clusters{false};  // the kernel has declared that it needs clusters of this shape
+  std::atomic<bool> in_clusters{false};  // the kernel declares a cluster shape that it needs
   dim3 cluster;
   // Blocks that wait for each other:
   worker_progress progress;
@@ -77,13 +77,13 @@ struct grid_run {
 
 /// Whether the calling thread runs blocks; signal handlers may ask.
 bool is_worker();
-/// The epoch of work that starts now; epochs are numbered from 1 and start over after 65535.
+/// The epoch of work that starts now. Epochs count from 1 to 65535, then start over.
 std::uint16_t begin_epoch();
-/// One block in this many is observed (SIM_SAMPLE); 1 if all are. With a budget, all that run are.
+/// One block in this many is observed (SIM_SAMPLE); 1: all. With a budget, all blocks that run are observed.
 std::uint64_t sampling();
-/// Starts the threads that run blocks; otherwise the first launch does.
+/// Starts the worker threads; otherwise the first launch does.
 void start_workers();
-/// Stops the running grid's blocks. Returns its launch with the counts so far; null if no grid runs.
+/// Stops the running grid's blocks. Returns its launch with the counts so far; null if no grid is running.
 std::unique_ptr<launched> stop_workers();
 /// Runs all blocks and fills `counts`, `aborted` and `static_shared_bytes`.
 void run_blocks(launched& what, void (*body)(void*), void* frame, std::size_t frame_bytes, const overlapping& others);

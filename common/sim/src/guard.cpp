@@ -26,14 +26,14 @@ extern "C" {
 std::uintptr_t sim_own_code[2] = {0, ~std::uintptr_t{0}};
 }
 
-// Of each thread: where its stack ends, the stacks of the kernels' threads that it runs, and the memory in which its
-// last store was found. Outside the namespace, and with this prefix, or it would be taken for shared memory of the
-// program's kernels.
+// For each OS thread: where its stack ends, the stacks of the kernel threads that it runs, and the memory that
+// contained its last store. Outside the namespace and with this prefix; otherwise program.cpp would take it for a
+// kernel's shared memory.
 struct sim_guarded {
   std::uintptr_t stack_end;
   sim::memory_range kernel_stacks;
   sim::memory_range found;
-  std::uint64_t found_in;  // the version of given_memory in which it was found
+  std::uint64_t found_in;  // the version of given_memory that contained it
 };
 __thread sim_guarded sim_guarded_thread;
 
@@ -47,7 +47,7 @@ constexpr bool holds(const memory_range& range, std::uintptr_t address, std::siz
 struct given_memory {
   std::mutex mutex;
   std::map<std::uintptr_t, std::size_t> blocks;
-  std::uint64_t version = 0;  // of the map: the range that a thread found may be gone
+  std::uint64_t version = 0;  // of the map: a range that a thread has found may be gone
 };
 given_memory& given() {
   static given_memory& instance = *new given_memory;
@@ -68,7 +68,7 @@ bool is_given(std::uintptr_t address, std::size_t bytes) {
   return holds(found, address, bytes);
 }
 
-/// The bounds of this thread's stack, for a function deep in its calls.
+/// Whether the calling thread's stack contains the address.
 bool is_on_stack(std::uintptr_t address) {
   std::uintptr_t& end = sim_guarded_thread.stack_end;  // for the grader's own thread, guard() sets it
   if (end == 0) {
@@ -78,7 +78,7 @@ bool is_on_stack(std::uintptr_t address) {
   return address >= reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) && address < end;
 }
 
-/// This thread's variables, except the device's own.
+/// Whether this thread's variables, except the device's own, contain the range.
 bool is_thread_local(std::uintptr_t address, std::size_t bytes) {
   const auto pointer = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   const memory_range storage{pointer + static_cast<std::uintptr_t>(thread_storage_offset()), thread_storage_bytes()};
@@ -91,7 +91,7 @@ bool is_thread_local(std::uintptr_t address, std::size_t bytes) {
          !is_part(sim_guarded_thread);
 }
 
-/// The memory that inline functions of <iostream>, <mutex> and <cerrno> write: a stream's settings, not its functions.
+/// Memory that inline functions of <iostream>, <mutex> and <cerrno> write: a stream's settings, not its functions.
 bool is_the_librarys(std::uintptr_t address, std::size_t bytes) {
   const auto is_in = [&](const void* begin, std::size_t size) {
     return holds({reinterpret_cast<std::uintptr_t>(begin), size}, address, bytes);
@@ -122,7 +122,7 @@ bool is_own_variable(std::uintptr_t address) {
 }
 
 void check_host_store(std::uintptr_t address, std::size_t bytes, std::uintptr_t pc) {
-  // Functions for a warp run on the stack of one of its threads, and write to those of the others.
+  // Warp functions run on one thread's stack and write to the other threads' stacks.
   if (holds(sim_guarded_thread.kernel_stacks, address, bytes) || is_on_stack(address) ||
       holds(guarded->data, address, bytes) || holds(guarded->zeros, address, bytes) ||
       holds(guarded->given, address, bytes) || is_given(address, bytes) || is_thread_local(address, bytes) ||
@@ -159,7 +159,7 @@ void give(const void* memory, std::size_t bytes) {
   given_memory& all = given();
   const std::scoped_lock lock(all.mutex);
   __atomic_add_fetch(&all.version, 1, __ATOMIC_RELEASE);
-  // Memory that others freed, and that was allocated again.
+  // Memory freed elsewhere and allocated again.
   auto old = all.blocks.lower_bound(begin);
   if (old != all.blocks.begin() && std::prev(old)->first + std::prev(old)->second > begin) --old;
   while (old != all.blocks.end() && old->first < begin + bytes) old = all.blocks.erase(old);
@@ -203,8 +203,8 @@ extern "C" std::pmr::memory_resource* sim__ZNSt3pmr20get_default_resourceEv() {
   return now == std::pmr::new_delete_resource() ? sim::noted() : now;
 }
 
-// Code of the program calls foreign code. It may call functions of the lab, of CUDA, and of the C++ and math libraries
-// through pointers to their beginning; no other address, and no function of the C library.
+// The program's code calls foreign code. It may call the lab's, CUDA's, C++'s and the math library's functions through
+// pointers to their first instruction; no other address, and no C library function.
 extern "C" void sim_check_target(std::uintptr_t target, std::uintptr_t pc) {
   const sim::unobserved look_up;
   Dl_info where{};
@@ -215,7 +215,7 @@ extern "C" void sim_check_target(std::uintptr_t target, std::uintptr_t pc) {
       name.starts_with("cu") || name.starts_with("std::_Function_handler<") ||
       name.starts_with("(anonymous namespace)::") ||
       (name.starts_with("lab") && name.size() > 3 && std::isdigit(static_cast<unsigned char>(name[3])));
-  // Replaces a library's function (simcc).
+  // simcc's replacement for a library function.
   const bool of_simcc = name.starts_with("sim_") && dlsym(RTLD_DEFAULT, name.c_str() + 4) != nullptr;
   const bool of_library = (file.find("libstdc++") != file.npos || file.find("libm.") != file.npos ||
                            file.find("libm-") != file.npos || file.find("libgcc_s") != file.npos) &&

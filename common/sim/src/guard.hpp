@@ -1,5 +1,5 @@
 // The memory that a graded program's own code may write: its stack, its variables, its allocations, and memory given to
-// it. The device counts in the same process, and its own memory is excluded.
+// it. The device runs in the same process; its own memory is excluded.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ bool is_own_variable(std::uintptr_t address);
 
 /// malloc or a similar function gave this memory to the code at `pc`. Returns the pointer.
 void* note_given(void* memory, std::size_t bytes, const void* pc);
-/// The kernel threads that the calling thread runs have their stacks there.
+/// The calling OS thread's kernel threads have their stacks there.
 void note_stacks(const void* begin, std::size_t bytes);
 
 }  // namespace sim

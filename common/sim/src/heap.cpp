@@ -25,13 +25,12 @@
 namespace sim {
 namespace {
 
-// A gap follows each allocation: overruns are detected there, and do no harm.
+// A gap follows each allocation, where overruns are detected and do no harm.
 constexpr std::size_t alignment = 256, gap = std::size_t{1} << 20;
 
-/// The allocations of kernels. Their threads run concurrently, so entries never move.
+/// Allocations by kernels. Their threads run concurrently, so entries never move.
 struct kernel_heap {
-  /// Accesses are checked slightly later than they happen, so memory that a kernel frees stays until the kernel has
-  /// ended.
+  /// Accesses are checked slightly late, so memory that a kernel frees stays until the kernel ends.
   enum class state : std::uint8_t { live, leaving, gone };
   struct entry {
     allocation memory;
@@ -44,7 +43,7 @@ struct kernel_heap {
   std::uintptr_t next = kernel_heap_base;
   std::size_t in_use = 0;
 
-  /// Whole lines: threads with unrelated memory must not seem to share any.
+  /// Whole lines, so that threads with unrelated memory never seem to share one.
   static std::size_t room(std::size_t bytes) { return (bytes / line_bytes + 2) * line_bytes; }
   const allocation* find(std::uintptr_t address, bool wanted_gone) {
     const std::shared_lock lock(mutex);
@@ -58,7 +57,7 @@ struct kernel_heap {
 struct memory {
   shadow_memory shadow{};
   std::vector<allocation> live, freed;  // both sorted by begin
-  std::vector<allocation> registered;   // the program's own host memory, by cudaHostRegister
+  std::vector<allocation> registered;   // host memory passed to cudaHostRegister
   std::uintptr_t next = heap_base + gap;
   kernel_heap of_kernels;
   std::uint64_t count = 0, by_host = 0;
@@ -85,7 +84,7 @@ struct memory {
 };
 
 memory& heap() {
-  static memory& instance = *new memory;  // the summary at the end of the program needs it
+  static memory& instance = *new memory;  // never destroyed: the summary at the program's end needs it
   return instance;
 }
 
@@ -101,7 +100,7 @@ void insert_sorted(std::vector<allocation>& table, const allocation& entry) {
                entry);
 }
 
-/// Sets a range to zero; whole pages go back to the system.
+/// Zeroes a range; returns whole pages to the system.
 void discard(void* from, std::size_t bytes) {
   const std::uintptr_t page = page_bytes(), begin = reinterpret_cast<std::uintptr_t>(from), end = begin + bytes;
   const std::uintptr_t first = std::min((begin + page - 1) / page * page, end),
@@ -117,8 +116,7 @@ void discard(const allocation& entry) {
   discard(shadow().valid + (entry.begin - heap_base) / word_bytes, (bytes + word_bytes - 1) / word_bytes);
 }
 
-/// An address with `step` free bytes: after everything allocated so far or, once the range is used up, in the first
-/// hole.
+/// An address with `step` free bytes: after all earlier allocations or, once the range is used up, in the first hole.
 std::uintptr_t find_hole(memory& m, std::size_t step) {
   if (m.next + step <= kernel_heap_base) return std::exchange(m.next, m.next + step);
   m.freed.clear();
@@ -230,7 +228,7 @@ void* allocate_in_kernel(std::size_t bytes, std::uintptr_t pc) {
   if (auto& reused = h.gone[room]; !reused.empty()) {
     begin = reused.back();
     reused.pop_back();
-    // Its former owner is unrelated to the new one.
+    // The memory's former owner is unrelated to the new one.
     std::memset(static_cast<void*>(shadow().sectors + (begin - heap_base) / sector_bytes), 0,
                 room / sector_bytes * sizeof(sector_shadow));
     std::memset(static_cast<void*>(shadow().lines + (begin - heap_base) / line_bytes), 0,

@@ -18,14 +18,14 @@ constexpr std::uintptr_t heap_bytes = std::uintptr_t{1} << 37;
 /// The end of that range serves `malloc` and `new` in kernels.
 constexpr std::uintptr_t kernel_heap_bytes = std::uintptr_t{1} << 33,
                          kernel_heap_base = heap_base + heap_bytes - kernel_heap_bytes;
-/// After the heap's entries, the shadow has entries for the program's own variables, whose races are checked, too.
+/// After the heap's entries come those of the program's own variables, whose races are checked, too.
 constexpr std::uintptr_t variable_bytes = std::uintptr_t{1} << 32;
 inline bool in_kernel_heap(std::uintptr_t address) { return address - kernel_heap_base < kernel_heap_bytes; }
 constexpr std::size_t line_bytes = 128, sector_bytes = 32, word_bytes = 4;
 
-/// Which blocks loaded, or stored, the words of a sector since the start of a kernel or a grid barrier: the epoch, the
-/// first block, the words that only this block touched, and those that several blocks touched. Words that only later
-/// blocks touched are not recorded.
+/// Which blocks loaded, or stored, a sector's words since the start of a kernel or a grid barrier: the epoch, the first
+/// block, the words that only it touched, and those that several blocks touched. Words that only later blocks touched
+/// are not recorded.
 struct alignas(8) sector_use {  // otherwise clang 14 calls libatomic
   std::uint16_t epoch;
   std::uint8_t one, many;  ///< bit w: word w of the sector
@@ -34,23 +34,23 @@ struct alignas(8) sector_use {  // otherwise clang 14 calls libatomic
 struct sector_shadow {
   std::atomic<sector_use> stored, loaded;
 };
-/// Epochs of launches: one for each launch, and one more for each grid-wide barrier.
+/// Epochs: one for each launch, and one more for each grid-wide barrier.
 using epochs = std::bitset<65536>;
 /// Launches with which this one may overlap; null if there are none.
 struct overlapping {
   const epochs* concurrent = nullptr;  ///< those that nothing orders before it
-  /// Earlier launches in its stream that may still run when it begins, and when a thread has waited for the latest.
+  /// Earlier launches in its stream that may still run when it begins, and once a thread has waited for the latest.
   const epochs *at_begin = nullptr, *after_wait = nullptr;
 };
-/// The instructions that may have touched a line of 128 bytes, as numbers of recent_accesses: the last two of the last
-/// warp, and of the warp before it. Only hints, because blocks overwrite each other's.
+/// The instructions that may have touched a 128-byte line, as numbers of recent_accesses: the last two of the last
+/// warp, and of the warp before it. Only hints: blocks overwrite each other's entries.
 struct line_users {
   std::atomic<std::uint64_t> of_warp, of_other;
 };
 struct line_shadow {
   line_users stored, loaded;
 };
-/// Reserved once; the operating system provides pages as they are touched.
+/// Reserved once; the operating system provides pages on first touch.
 struct shadow_memory {
   std::uint8_t* valid;     ///< by word: bit b is set if byte b has been written
   sector_shadow* sectors;  ///< by sector
@@ -76,7 +76,7 @@ const allocation* find_allocation(std::uintptr_t address);
 const allocation* nearest_allocation(std::uintptr_t address, bool* freed);
 /// The last live host-made allocation that begins at or before the address, or null.
 const allocation* previous_allocation(std::uintptr_t address);
-/// Whether the memory was freed in an earlier call by the grader: an index may hit it by chance.
+/// Whether the memory was freed during an earlier call by the grader: a wrong index may hit it by chance.
 bool freed_in_earlier_call(std::uintptr_t address);
 /// The first live host-made allocation that begins after the address, or null.
 const allocation* next_allocation(std::uintptr_t address);
@@ -92,14 +92,14 @@ bool allocate_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc);
 /// Frees the live allocation that begins here; false if there is none.
 bool release(std::uintptr_t begin);
 void free_everything(int device);
-/// How often the host has allocated memory, or launched a graph that does, since the program began.
+/// How often the host has allocated memory, or launched a graph that does, since the program's start.
 std::uint64_t allocations_so_far();
 void count_allocation();  ///< by the host; it is an API call, too
-/// `malloc` in a kernel: null if cudaLimitMallocHeapSize leaves less.
+/// `malloc` in a kernel: null if cudaLimitMallocHeapSize leaves too little.
 void* allocate_in_kernel(std::size_t bytes, std::uintptr_t pc);
 /// False if no kernel allocated memory that begins here, or if it is free already.
 bool free_in_kernel(std::uintptr_t begin);
-/// After a launch: the memory that it freed may be reused.
+/// Call after a launch: the memory that it freed may be reused.
 void end_kernel_frees();
 std::vector<allocation> live_allocations();
 std::vector<allocation>& registered_host_memory();

@@ -1,5 +1,5 @@
-// The functions that the kernel's compiled code calls: barriers and warp functions and, at each access and basic block,
-// the hooks of -fsanitize=thread and -fsanitize-coverage=trace-pc.
+// The functions that a kernel's compiled code calls: barriers, warp functions and, at each access and basic block, the
+// hooks of -fsanitize=thread and -fsanitize-coverage=trace-pc.
 #include "hooks.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct caller {
   return {reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), frame_here(),
           self ? self->depth_of(frame_here()) : 0};
 }
-/// For a known program counter without its caller's frame: assumes the depth of the last access.
+/// For a known program counter but an unknown frame: assumes the depth of the last access.
 [[gnu::always_inline]] inline caller caller_at(const void* pc) {
   const worker* self = sim_active_worker;
   return {reinterpret_cast<std::uintptr_t>(pc), frame_here(), self ? self->last_depth() : 0};
@@ -129,7 +129,7 @@ std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame) {
   std::jmp_buf here;
   sim_answer = 0;
   sim_asking = &here;
-  if (setjmp(here) == 0) body(frame);  // up to the kernel's first basic block, or access to device memory
+  if (setjmp(here) == 0) body(frame);  // runs up to the kernel's first basic block or access to device memory
   sim_asking = nullptr;
   return sim_answer;
 }
@@ -156,7 +156,7 @@ operation remote_operation(std::uint64_t site) {
 
 /// Ends the kernel unless it can access a variable there.
 void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
-  const unobserved look_up;  // the program's own, hooked copies of std::string's functions may run here
+  const unobserved look_up;  // the program's hooked copies of std::string's functions may run here
   const operation op = site_operation(site);
   const bool stores = op == operation::store || op == operation::atomic;
   if (!is_program_variable(address) || (stores && is_guarded(site_pc(site)) && !is_own_variable(address)))
@@ -240,7 +240,7 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
   note_access(*self, site, address, from.frame);
 }
 
-/// Copies several words one by one, as the device would.
+/// Records a copy word by word, as the device would make it.
 void observe_range(std::uintptr_t address, std::size_t bytes, operation op, const caller& from) {
   while (bytes > 0) {
     const std::size_t step = address % 4 == 0 && bytes >= 4 ? 4 : address % 2 == 0 && bytes >= 2 ? 2 : 1;
@@ -277,8 +277,8 @@ void acquire_at(const volatile void* flag, std::uintptr_t frame, scope within) {
 
 enum class flag_access : std::uint8_t { load, store, update };
 
-/// Threads hand over data by flags: volatile variables, atomics. block_order tracks the resulting order within a block,
-/// but not between blocks.
+/// Threads hand over data through flags: volatile variables, atomics. block_order tracks the resulting order within a
+/// block, not between blocks.
 [[gnu::noinline]] void note_flag(std::uintptr_t address, flag_access how, std::uintptr_t frame) {
   worker* self = sim_active_worker;
   block_order* order = self ? self->order() : nullptr;
@@ -286,13 +286,12 @@ enum class flag_access : std::uint8_t { load, store, update };
   const std::size_t thread = self->number_in_block();
   if (how == flag_access::load) order->load_flag(thread, flag_at(address));
   if (how == flag_access::store) order->store_flag(thread, flag_at(address));
-  // Other threads that ran meanwhile may have changed it.
+  // Threads that ran meanwhile may have changed it.
   while (how == flag_access::update && self->note_order(order->update_flag(thread, flag_at(address)), frame)) {
   }
 }
 
-/// An atomic built into the compiler, which the runtime of an instrumented program must perform; `how`: its memory
-/// order.
+/// A compiler-builtin atomic, which an instrumented program's runtime must perform; `how`: its memory order.
 class builtin_atomic {
  public:
   builtin_atomic(const volatile void* address, std::size_t bytes, int how, const caller& from,
@@ -319,10 +318,10 @@ class builtin_atomic {
   bool acquires_;
 };
 
-/// 16 bytes at a time if both sides are aligned to 16; the call does not pass their type.
+/// Copies 16 bytes at a time if both sides are aligned to 16: the call does not pass the type.
 void observe_copy(const void* to, const void* source, std::size_t bytes, const caller& from) {
   auto t = reinterpret_cast<std::uintptr_t>(to), f = reinterpret_cast<std::uintptr_t>(source);
-  if (!sim_active_worker) {  // host code: reports the first byte, or all of them to a listener that counts
+  if (!sim_active_worker) {  // host code: reports the first byte, or all bytes to a listener that counts
     const bool all = sim_host_watch || is_guarded(from.pc);
     observe(f, all ? bytes : 1, operation::load, from);
     observe(t, all ? bytes : 1, operation::store, from);
@@ -405,7 +404,7 @@ extern "C" void __sanitizer_cov_trace_pc() {
   }
 }
 
-// An index beyond its array (-fsanitize=bounds).
+// An index out of its array's bounds (-fsanitize=bounds).
 extern "C" void __ubsan_handle_out_of_bounds(void*, void* index) {
   const sim::caller from = sim::caller_here();
   if (sim::worker* self = sim_active_worker)
@@ -423,7 +422,7 @@ struct checked_place {  // begins with the compiler's description of a failed ch
 extern "C" void __ubsan_handle_shift_out_of_bounds(void* data, void*, void* by) {
   if (!sim_active_worker && !sim_running_worker) return;  // not in a kernel
   struct type {
-    std::uint16_t kind, bits;  // the second: whether it is signed, and the logarithm of its width
+    std::uint16_t kind, bits;  // `bits`: whether the type is signed, and the logarithm of its width
   };
   const struct shift {
     checked_place at;
@@ -436,7 +435,7 @@ extern "C" void __ubsan_handle_shift_out_of_bounds(void* data, void*, void* by) 
   sim::note_shift(failed.at.file, failed.at.line, count, width);
 }
 
-// A function with a result ends without a return (-fsanitize=return): the code after it would run.
+// A non-void function ends without a return (-fsanitize=return): the code after it would run.
 extern "C" void __ubsan_handle_missing_return(void* data) {
   const auto& at = *static_cast<checked_place*>(data);
   sim::end_program({at.file, static_cast<int>(at.line)},
@@ -455,7 +454,7 @@ extern "C" void __ubsan_handle_missing_return(void* data) {
     sim::observe(at, bytes, with(sim::operation::op, sim::strength::volatile_access), from); \
     sim::note_flag(at, sim::flag_access::op, from.frame);                                    \
   }
-// The compiler knows that these types may be unaligned: the device accesses them word by word.
+// Types that the compiler knows may be unaligned: the device accesses them word by word.
 #define SIM_UNALIGNED_HOOK(name, bytes, op)                                                                       \
   extern "C" void name(void* address) {                                                                           \
     sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::op, sim::caller_here()); \
@@ -510,7 +509,8 @@ extern "C" void* sim_memset(void* to, int value, std::size_t bytes) {
     sim::observe(at, sim_host_watch || sim::guarded ? bytes : 1, sim::operation::store, sim::caller_here());
   return std::memset(to, value, bytes);
 }
-// CUDA has none of the others in kernels, but the host compiler accepts them, and they must not copy unobserved.
+// Kernels cannot call the functions below in CUDA, but the host compiler accepts them, and they must not copy
+// unobserved.
 extern "C" void* sim_mempcpy(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) sim::observe_copy(to, from, bytes, sim::caller_here());
   return static_cast<std::byte*>(std::memcpy(to, from, bytes)) + bytes;
@@ -534,7 +534,7 @@ extern "C" wchar_t* sim_wmemset(wchar_t* to, wchar_t value, std::size_t count) {
   return std::wmemset(to, value, count);
 }
 
-// The same for functions that store a second result.
+// The same for math functions that store a second result.
 namespace sim {
 namespace {
 [[gnu::always_inline]] inline void observe_result(const volatile void* address, std::size_t bytes, const caller& from) {

@@ -1,4 +1,4 @@
-// The functions that the kernel's compiled code calls, and the variables that it reads.
+// The functions that a kernel's compiled code calls, and the variables that it reads.
 #pragma once
 
 #include <csetjmp>
@@ -14,7 +14,7 @@ namespace sim {
 
 class worker;
 
-/// The end of the kernel code's stack frame, in a function that it called.
+/// In a function that kernel code called: the end of that code's stack frame.
 [[gnu::always_inline]] inline std::uintptr_t frame_here() { return SIM_CALLERS_STACK; }
 /// Whether the caller is a thread of a kernel.
 bool in_kernel();
@@ -26,7 +26,7 @@ std::uintptr_t ask_for_kernel(void (*body)(void*), void* frame);
 }  // namespace sim
 
 // Not null while this OS thread runs a kernel's own code. Null while the worker schedules and in our functions that
-// kernels call: the linker may have given us the instrumented copy of a library function such as std::string's, whose
+// kernels call: they may use the program's instrumented copies of library functions, such as std::string's, whose
 // accesses are not the kernel's. Outside the namespace: program.cpp recognises our variables by the prefix sim_.
 extern __thread sim::worker* sim_active_worker;
 // Likewise, but also in unobserved blocks.
@@ -39,7 +39,7 @@ extern __thread sim_host_watcher* sim_host_watch;
 
 namespace sim {
 
-/// For our own functions in kernels: while this lives, their accesses do not count as the kernel's.
+/// For our own functions in kernels: during its lifetime, their accesses do not count as the kernel's.
 class unobserved {
  public:
   unobserved() : active_(sim_active_worker), running_(sim_running_worker) {

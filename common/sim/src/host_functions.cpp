@@ -18,11 +18,11 @@
 namespace sim {
 namespace {
 
-/// While it lives, no accesses are reported: those of this file may be made by the program's copies of library
+/// During its lifetime no accesses are reported: this file may use the program's instrumented copies of library
 /// functions.
 for_now<sim_host_watcher*> untold() { return {sim_host_watch, nullptr}; }
 
-constexpr std::size_t most_ranges = 4096;  // of one function, and of all together
+constexpr std::size_t most_ranges = 4096;  // per function, and in total
 
 struct range {
   std::uintptr_t begin = 0, end = 0;
@@ -33,11 +33,11 @@ struct range {
   bool overlaps(std::uintptr_t address, std::size_t bytes) const { return begin < address + bytes && address < end; }
 };
 
-/// The memory of functions that may still run.
+/// The memory of host functions that may still be running.
 struct {
   std::mutex mutex;
   std::vector<range> ranges;
-  std::uintptr_t low = ~std::uintptr_t{0}, high = 0;  // the bounds of these ranges
+  std::uintptr_t low = ~std::uintptr_t{0}, high = 0;  // the bounds of all ranges
   void settle() {
     low = ~std::uintptr_t{0};
     high = 0;
@@ -62,13 +62,13 @@ struct recorder : sim_host_watcher {
       ranges.back().end += bytes;
       return;
     }
-    for (std::size_t i = ranges.size(); i-- > 0 && i + 8 > ranges.size();)  // usually those of a loop
+    for (std::size_t i = ranges.size(); i-- > 0 && i + 8 > ranges.size();)  // the last few: a loop's
       if (ranges[i].stores == store && ranges[i].begin <= address && address + bytes <= ranges[i].end) return;
     if (ranges.size() < most_ranges) ranges.push_back({address, address + bytes, sim_host_site, store});
   }
   sim_host_watcher* before;
   std::vector<range> ranges;
-  bool signals = false;  // it has stored to an atomic or volatile variable, or woken other threads
+  bool signals = false;  // the function has stored to an atomic or volatile variable, or woken other threads
 };
 // The symbols of our thread-locals begin with sim_: others are the program's shared arrays.
 thread_local recorder* recording __asm__("sim_recording") = nullptr;
@@ -76,7 +76,7 @@ thread_local recorder* recording __asm__("sim_recording") = nullptr;
 // The listener that received this thread's accesses before the checker.
 thread_local sim_host_watcher* before_checker __asm__("sim_before_checker") = nullptr;
 
-/// Host code that runs beside host functions that may not have ended.
+/// Checks host code against host functions that may not have ended.
 struct checker : sim_host_watcher {
   void see(std::uintptr_t address, std::size_t bytes, bool store) override {
     auto quiet = untold();
@@ -100,7 +100,7 @@ struct checker : sim_host_watcher {
                     "reaches it; wait for the stream first, for example with cudaStreamSynchronize(){}",
                     text(sim_host_site), store ? "stores to" : "loads", found->stores ? "store to" : "load",
                     text(found->site), store ? ", or give each call data of its own" : ""));
-    const auto stream = found->stream;  // one report for each; clang 14 captures no structured binding
+    const auto stream = found->stream;  // one report per item; clang 14 cannot capture structured bindings
     const auto item = found->work_item;
     std::erase_if(pending.ranges, [&](const range& r) { return r.stream == stream && r.work_item == item; });
     pending.settle();
@@ -120,7 +120,7 @@ bool watch_host_function(std::size_t stream, std::uint32_t work_item, const std:
     function();
   }
   if (outer || mine.signals) return mine.signals;
-  // Excludes the function's own variables, and the heap, whose memory may be free and in use again.
+  // Exclude the function's own variables, and the heap, whose memory may have been freed and reused.
   const program_range stack = mine.ranges.empty() ? program_range{} : stack_of_thread();
   std::erase_if(mine.ranges, [&](const range& r) {
     return (r.begin < frame || r.begin >= stack.begin + stack.bytes) && r.begin - heap_base >= heap_bytes &&

@@ -1,5 +1,5 @@
-// Host functions of streams, and the program's memory that they use. Here they run at the call; on a GPU's machine, at
-// any time until the host waits for their stream. So accesses of that memory by the host meanwhile are races.
+// Host functions of streams, and the program's memory that they use. Here they run at the call; on a machine with a
+// GPU, at any time until the host waits for their stream. Until then, the host's accesses to that memory are races.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/// A variable has another value until this ends, by a return or by an exception.
+/// Gives a variable another value until the end of the scope, by return or exception.
 template <class T>
 struct for_now {
   for_now(T& place, T value) : variable(place), then(std::exchange(place, value)) {}
@@ -20,12 +20,12 @@ struct for_now {
   T then;  ///< its value afterwards
 };
 
-/// Runs the function, and records the memory that it uses, until `end_host_functions` declares it over. Returns whether
-/// it notified other threads: they may wait for it, and then their work comes after it.
+/// Runs the function and records the memory that it uses, until `end_host_functions` ends it. Returns whether it
+/// notified other threads: they may wait for it, and their work then comes after it.
 bool watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function);
-/// The functions for which `is_over` holds are over: the host has waited for them.
+/// Ends the functions for which `is_over` holds: the host has waited for them.
 void end_host_functions(const std::function<bool(std::size_t stream, std::uint32_t work_item)>& is_over);
-/// The running function, if any, has notified other threads: from now on its waiters are unknown.
+/// Notes that the running function, if any, has notified other threads: from now on its waiters are unknown.
 void note_host_signal();
 
 }  // namespace sim

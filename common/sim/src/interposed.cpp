@@ -1,5 +1,5 @@
-// Replacements for library functions, which simcc has the program call. They report writes that libraries would make
-// unobserved for host code, give kernels their own heap, and record the allocations of a graded program.
+// Replacements for library functions, which simcc has the program call. They report libraries' writes for host code,
+// which would go unobserved, give kernels their own heap, and record a graded program's allocations.
 #include <cxxabi.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -35,7 +35,7 @@ namespace {
 /// Whether every byte that host code writes must be reported, not only the first.
 bool tells_all(const void* pc) { return sim_host_watch || is_guarded(reinterpret_cast<std::uintptr_t>(pc)); }
 
-/// %n writes to memory unobserved.
+/// Refuses %n, which would write to memory unobserved.
 void refuse_to_write_counts(const char* format, const void* pc) {
   if (!is_guarded(reinterpret_cast<std::uintptr_t>(pc))) return;
   for (const char* at = format; (at = std::strchr(at, '%')); ++at) {
@@ -149,7 +149,8 @@ SIM_DELETE(_ZdlPv)
 SIM_DELETE(_ZdaPv)
 SIM_DELETE(_ZdlPvm, std::size_t)
 SIM_DELETE(_ZdaPvm, std::size_t)
-// Functions that kernels lack. `result`: the return value, by the arguments' names; `bytes`: size of the memory.
+// Functions that kernels cannot call. `result`: the return value, by the arguments' names; `bytes`: the size of the
+// memory.
 #define SIM_HOST_MEMORY(name, call, bytes, ...)                       \
   extern "C" void* sim_##name(__VA_ARGS__) {                          \
     if (sim_running_worker) sim_host_function(#name);                 \

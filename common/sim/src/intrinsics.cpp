@@ -21,7 +21,7 @@ std::uintptr_t shared_begin() {
   return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer()) +
          static_cast<std::uintptr_t>(thread_storage_offset());
 }
-/// Programs compute with the lowest bits of offsets to avoid bank conflicts, so these equal the address's.
+/// Programs compute with the lowest bits of offsets to avoid bank conflicts, so offsets and addresses share them.
 std::uintptr_t window_begin() { return shared_begin() & ~std::uintptr_t{1023}; }
 }  // namespace
 
@@ -44,8 +44,7 @@ void trap(const void* pc) {
 
 extern "C" {
 
-/// In a kernel, prints the same text as CUDA and ends the launch with cudaErrorAssert. In host code, like the C
-/// library.
+/// In a kernel, prints CUDA's text and ends the launch with cudaErrorAssert. In host code, acts like the C library.
 void __assert_fail(const char* assertion, const char* file, unsigned line, const char* function) noexcept {
   if (sim::in_kernel()) {
     fmt::print(stderr, "{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n", file, line,

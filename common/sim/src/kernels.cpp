@@ -17,7 +17,7 @@ namespace sim {
 namespace {
 
 std::unordered_map<const void*, kernel_binder>& binders() {
-  static auto* table = new std::unordered_map<const void*, kernel_binder>;  // is filled before main, too
+  static auto* table = new std::unordered_map<const void*, kernel_binder>;  // filled before main, too
   return *table;
 }
 
@@ -97,15 +97,15 @@ cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config)
   return cudaSuccess;
 }
 
-/// The bytes of the arrays that the kernel itself declares, whose names begin with its own. Known before its first
-/// launch: a program may ask once how many blocks fit, and launch as many.
+/// The bytes of the arrays that the kernel itself declares: their names begin with its own. Known before its first
+/// launch, because a program may ask how many blocks fit, and launch as many.
 std::size_t shared_bytes_declared_in(const void* kernel) {
   static auto* known = new std::unordered_map<const void*, std::size_t>;  // under runtime_mutex
   const auto [at, added] = known->try_emplace(kernel);
   if (!added) return at->second;
   std::string name = function_name(reinterpret_cast<std::uintptr_t>(kernel));
   if (name.empty()) return 0;
-  if (name.starts_with("void ")) name.erase(0, 5);  // a template's, which its arrays' names omit
+  if (name.starts_with("void ")) name.erase(0, 5);  // in a template's name; its arrays' names omit it
   name += "::";
   for (const shared_array& a : shared_arrays())
     if (!a.dynamic && !a.guard && a.name.starts_with(name)) at->second += a.bytes;
@@ -160,7 +160,7 @@ int registers_of(std::uintptr_t kernel) {
 }
 
 std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame) {
-  // The first code that runs may be an argument's copy constructor instead of the kernel: then its name differs.
+  // The first code to run may be an argument's copy constructor instead of the kernel; then its name differs.
   static auto* names = new std::unordered_map<std::uintptr_t, std::string>;  // under runtime_mutex
   const auto identifier = [](std::string text) {
     text.resize(std::min(text.find('<'), text.size()));

@@ -14,7 +14,7 @@ std::string kernel_name(const void* kernel);
 std::uintptr_t kernel_behind(const char* name, void (*body)(void*), void* frame);
 /// Registers per thread, from ptxas if simcc could run it; otherwise a guess.
 int registers_of(std::uintptr_t kernel);
-/// Empty, with an error for the report, if the types of the kernel's arguments are unknown.
+/// Null, with an error in the report, if the types of the kernel's arguments are unknown.
 std::shared_ptr<const bound_kernel> bind_by_address(const void* kernel, void** arguments);
 
 }  // namespace sim

@@ -29,7 +29,7 @@ namespace sim {
 namespace {
 
 struct launch_state {
-  std::unordered_map<std::uintptr_t, std::size_t> dynamic_shared_limits;  // by kernel, where the program set it
+  std::unordered_map<std::uintptr_t, std::size_t> dynamic_shared_limits;  // by kernel, if the program set one
   std::string refused;  // the last refused launch, until the program asks for the error
   std::string last;     ///< why the program's last launch was refused; empty if it was not
   std::string failed;   ///< why the last failed launch failed
@@ -40,7 +40,7 @@ struct launch_state {
   std::atomic<const char*> running = nullptr;
 };
 launch_state& launches() {
-  static auto* instance = new launch_state;  // outlives everything that may report at exit
+  static auto* instance = new launch_state;  // never destroyed: may be needed for the report at exit
   return *instance;
 }
 
@@ -121,7 +121,7 @@ void forget_failed_launch() { launches().failed.clear(); }
 
 namespace {
 
-/// A launch that can be repeated, or made later, with another stream.
+/// A launch that can be repeated or made later, in another stream.
 std::function<void(cudaStream_t)> repeatable(const char* kernel, const configuration& config,
                                              void (*thread_body)(void*), const void* frame, std::size_t frame_bytes) {
   const auto* bytes = static_cast<const char*>(frame);
@@ -190,7 +190,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
     run_blocks(record, thread_body, frame, frame_bytes, beside);
   }
   launches().running = nullptr;
-  if (const std::string why = what_is_wrong_with_clusters(record.config); !why.empty())  // set by the kernel itself
+  if (const std::string why = what_is_wrong_with_clusters(record.config); !why.empty())  // the kernel may set it
     return refuse_launch(kernel, cudaErrorInvalidClusterSize, why, pc);
   if (record.static_shared_bytes > default_shared_bytes) {  // not known earlier
     const source_line at = line_of(reinterpret_cast<std::uintptr_t>(pc));
@@ -230,8 +230,8 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
 
 }  // namespace
 
-/// A kernel's own launches run when it has ended, each with all that it launches in turn: CUDA lets no kernel wait for
-/// its launches.
+/// A kernel's own launches run after it has ended, each with everything that it launches in turn: in CUDA, a kernel
+/// cannot wait for its launches.
 void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
             std::size_t frame_bytes) {
   if (in_kernel()) {

@@ -18,7 +18,7 @@ constexpr std::size_t default_shared_bytes = std::size_t{48} * 1024;  ///< witho
 
 struct launch_recording;
 
-/// The place of a thread when its program was stopped.
+/// A thread's place when its program was stopped.
 struct stopped_thread {
   std::uint64_t block = 0;
   std::uint32_t thread = 0;
@@ -42,7 +42,7 @@ struct launched {
   /// With SIM_BUDGET, if some blocks did not run: how many ran, and which counts were the same in all of them.
   std::optional<std::uint64_t> blocks_run;
   std::map<std::string, bool> same_in_blocks;
-  /// The steps of some of its warps: with SIM_SEE, for some launches.
+  /// The steps of some of its warps, recorded for some launches with SIM_SEE.
   std::shared_ptr<launch_recording> recording;
   std::vector<stopped_thread> stopped;  ///< one for each worker
 };
@@ -50,7 +50,7 @@ struct launched {
 /// Every launch since the program began, oldest first.
 std::vector<launched>& launch_log();
 void add_to_launch_log(launched entry);
-/// From now on a thread that would add to it waits until the program ends.
+/// From now on, a thread that would add to the log waits until the program ends.
 void end_launch_log();
 /// The kernel whose blocks run now, or null.
 const char* running_kernel();
@@ -58,9 +58,9 @@ const char* running_kernel();
 std::string unchecked_launch();
 /// Why the program's last launch was refused; empty if it was not.
 std::string refused_last_launch();
-/// The program has checked the error.
+/// Call when the program has checked the error.
 void forget_unchecked_launch();
-/// The limit set by cudaFuncSetAttribute; for an unknown kernel (0), the largest set for any.
+/// The limit set by cudaFuncSetAttribute; for an unknown kernel (0), the largest limit of any kernel.
 std::size_t dynamic_shared_limit(std::uintptr_t kernel);
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-// Work of libraries on the host, as entries of the launch log.
+// Library calls whose work runs on the host, as entries of the launch log.
 #include "library.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@
 namespace sim {
 namespace {
 
-bool at_work = false;  // in library_call, under runtime_mutex
+bool at_work = false;  // a library_call is running; guarded by runtime_mutex
 std::atomic<bool> shared_with_host = false;
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace sim {
 namespace {
 
-/// In the source tree or installed; a program may have a folder sim/include, too.
+/// Ours, in the source tree or installed: a program may have a folder sim/include, too.
 bool in_our_headers(const std::string& file) {
   for (const char* folder : {"common/sim/include/", "common/sim/interface/", "lib/sim/include/", "lib/sim/interface/"})
     if (file.find(folder) != std::string::npos) return true;
@@ -23,8 +23,8 @@ bool in_our_headers(const std::string& file) {
 }
 
 /// `line` itself or, for a line of a device or system header, the line of the program that called the header's
-/// function: GPU profilers attribute inlined instructions in the same way. The same holds for functions that the
-/// compiler generates, such as a struct's copy constructor, whose line would be the struct's.
+/// function: GPU profilers attribute inlined instructions in the same way. Likewise for compiler-generated functions,
+/// such as a struct's copy constructor, whose line would be the struct's.
 source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_addrdie(session, pc, &bias);
@@ -60,7 +60,8 @@ source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
 
 source_line line_of(std::uintptr_t pc) {
   static std::mutex mutex;
-  static auto& known = *new std::unordered_map<std::uintptr_t, source_line>;  // the summary at the end needs it
+  static auto& known =
+      *new std::unordered_map<std::uintptr_t, source_line>;  // never destroyed: the summary at the end needs it
   const std::scoped_lock lock(mutex);
   if (const auto found = known.find(pc); found != known.end()) return found->second;
   static Dwfl* session = [] {

@@ -7,8 +7,8 @@
 
 namespace sim {
 
-/// An index out of its array's bounds. If the next access of that line is to shared memory or a __device__ variable,
-/// the bounds of that variable decide: `tile[0][i]` may well mean later rows. Local arrays have no such second check.
+/// Reports an index out of its array's bounds. If the line's next access is to shared memory or a __device__ variable,
+/// that variable's bounds decide: `tile[0][i]` may mean later rows. Local arrays have no such second check.
 void worker::check_index(std::uint64_t site, unsigned lane, const access* next, const access* end,
                          std::uint64_t index) {
   const auto says_nothing = [this](const access& a) {
@@ -16,7 +16,7 @@ void worker::check_index(std::uint64_t site, unsigned lane, const access* next, 
            (site_operation(a.site) == operation::local && a.address - stacks_begin >= max_stacks * stack_bytes);
   };
   while (next != end && says_nothing(*next)) ++next;
-  // In shared memory the access itself is checked: an index beyond a row may reach the array's next row.
+  // Shared memory checks the access itself: an index beyond a row may reach the array's next row.
   if (next != end &&
       (next->address - shared_begin < shared_bytes ||
        in_one_variable(next->address - index * site_bytes(next->site), next->address)) &&
@@ -57,10 +57,10 @@ bool worker::merge_order(unsigned first, const access** head, unsigned here, uns
   return passed != 0;
 }
 
-/// Lanes at the same instruction form one warp instruction. Where they differ, the deepest call goes first, then the
-/// lowest program counter, so that lanes reconverge after a branch. A warp function goes when all lanes of its mask
-/// have arrived; an acquire, when all accesses before the release have gone. An interrupted lane will record more, so
-/// the others wait, unless the caller wants everything merged. Returns whether any records are still waiting.
+/// Lanes at the same instruction form one warp instruction. Where they differ, the deepest call is merged first, then
+/// the lowest program counter, so that lanes reconverge after a branch. A warp function is merged when all lanes of its
+/// mask have arrived; an acquire, after all accesses before the release. An interrupted lane will record more, so the
+/// others wait unless `all` is set. Returns whether records are still waiting.
 bool worker::put_together(unsigned first, unsigned count, bool all) {
   const access* head[lanes_per_warp];
   const access* end[lanes_per_warp];
@@ -82,7 +82,7 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
   warp_first_ = first;
   bool interrupted = false;
   for (;;) {
-    std::ptrdiff_t steps = record_capacity;  // number of steps for which every lane has a record
+    std::ptrdiff_t steps = record_capacity;  // steps for which every lane has a record
     for (unsigned i = 0; i < n;) {           // drop lanes without further records
       const unsigned lane = alive[i];
       steps = std::min(steps, end[lane] - head[lane]);

@@ -18,7 +18,7 @@
 namespace sim {
 namespace {
 
-/// Operations of the tensor cores on matrices of this type, and those that wgmma does.
+/// The metrics of tensor core operations on this type: all, and wgmma's.
 struct tensor_counters {
   counter_name all;
   const char* of_warpgroups = nullptr;
@@ -37,7 +37,7 @@ tensor_counters counters_of(element a) {
 }
 
 /// How often warps pass a block of shared-memory accesses without an active lane because nvcc predicates it: a short
-/// block without stores to global memory, as in 38 public programs and the goldens.
+/// block without global stores, judging by 38 public programs and the goldens.
 class predication {
  public:
   explicit predication(const launch_counts& counts) {
@@ -67,7 +67,7 @@ class predication {
 /// Sums of the accesses of one kind.
 struct sums {
   double requests = 0, sectors = 0, bytes = 0, wavefronts = 0;
-  double issued = 0;  // requests, and instructions on shared memory of warps without an active lane
+  double issued = 0;  // requests, and shared-memory instructions of warps without an active lane
   double lost = 0;    // wavefronts beyond the ideal
 };
 
@@ -102,8 +102,7 @@ bool is_metric(const std::string& name) {
 
 std::map<std::string, double> metrics_of(const launched& what) {
   std::map<std::pair<space, operation>, sums> by, by_matrix;
-  std::set<std::uint64_t>
-      copies;  // where asynchronous copies are: a GPU counts their sectors as loaded, not their bytes
+  std::set<std::uint64_t> copies;  // program counters of asynchronous copies: a GPU counts only their sectors as loaded
   for (const auto& [key, c] : what.counts.sites)
     if (site_operation(key.second) == operation::copy) copies.insert(site_pc(key.second));
   const predication predicated(what.counts);
@@ -208,7 +207,7 @@ std::map<std::string, double> metrics_of(const launched& what) {
   m["smsp__inst_executed.sum"] = e.instructions;
   m["smsp__thread_inst_executed.sum"] = e.thread_instructions;
   const dim3 &g = what.config.grid, &b = what.config.block;
-  const double blocks = what.registers > 0 ? static_cast<double>(g.x) * g.y * g.z : 0;  // unknown for a library's work
+  const double blocks = what.registers > 0 ? static_cast<double>(g.x) * g.y * g.z : 0;  // unknown for a library
   const unsigned warps = (b.x * b.y * b.z + lanes_per_warp - 1) / lanes_per_warp;
   m["sm__ctas_launched.sum"] = blocks;
   m["smsp__warps_launched.sum"] = blocks * warps;

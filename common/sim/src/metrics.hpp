@@ -15,7 +15,7 @@ std::map<std::string, double> metrics_of(const launched& what);
 /// The counters of several launches together: sums, and ratios of the sums.
 std::map<std::string, double> metrics_of(const std::vector<const launched*>& all);
 void add_ratios(std::map<std::string, double>& sums);
-/// Whether a launch may have it.
+/// Whether this is the name of a launch's metric.
 bool is_metric(const std::string& name);
 std::vector<line_counters> lines_of(const launched& what);
 

@@ -62,12 +62,12 @@ device_description read_description() {
   } catch (const std::exception& e) {
     fmt::print(stderr, "simulated device: {}\nSet SIM_DEVICE to one of {}.\n", e.what(), embedded_devices);
     std::fflush(nullptr);
-    _exit(2);  // exit would wait for the workers, one of which may be here
+    _exit(2);  // not exit(): it waits for the workers, one of which may be the caller
   }
 }
 
 // Constants that are not in the device files. All were fitted to the H200's launches in tests/goldens and are assumed
-// to hold for the other devices, too. The fit does not use the programs in tests/programs, also measured on an H200.
+// for the other devices, too. The programs in tests/programs, also measured on an H200, were not used for the fit.
 constexpr double instruction_scale = 0.802;      // the device's instructions per instruction that assembly.cpp counts
 constexpr double cycles_per_special = 2;         // a warp's 32 lanes on 16 units, as in NVIDIA's whitepapers
 constexpr double cycles_per_instruction = 2.22;  // of a lone warp, from one instruction to the next
@@ -75,16 +75,16 @@ constexpr double cycles_per_block = 1.18;        // of the whole device, to sche
 constexpr double cycles_per_line = 1.17;         // L1 looks up a line of 128 bytes at a time
 constexpr double cycles_per_barrier = 58;        // including the following access to shared memory
 constexpr double miss_cycles = 27;            // what a busy device adds to the latency of a lone access that misses L1
-constexpr double next_load = 0.217;           // of a latency: for a load after another in the same basic block
+constexpr double next_load = 0.217;           // of a latency: for each further load in the same basic block
 constexpr double turns_together = 11.8;       // of an unrolled loop
 constexpr double atomic_wait = 0.28;          // of DRAM's latency; many kernels ignore an atomic's result
 constexpr double dram_efficiency = 0.94;      // of the rate of a 4 GiB copy
 constexpr double l2_efficiency = 0.585;       // of the rate of reading a small array
 constexpr double l2_share = 0.58;             // of L2: for recent writes that are not in DRAM yet
-constexpr double shared_store_sectors = 4.5;  // times L2 handles a sector that blocks write in turns
-// L2 performs the steps of a contended line one after the other. Steps on one address wait for the previous sum; nvcc
-// combines integers within a warp, and L2 adds them faster than floats. Lines of one array are not independent of each
-// other. Measured on an H200, 8,192 to 131,072 warps on 1 to 64 lines.
+constexpr double shared_store_sectors = 4.5;  // how often L2 handles a sector that blocks write in turns
+// L2 performs the atomics on a contended line one after the other. Those on one address wait for the previous sum; nvcc
+// combines integers within a warp, and L2 adds them faster than floats. Lines of one array affect each other. Measured
+// on an H200 with 8,192 to 131,072 warps on 1 to 64 lines.
 constexpr double cycles_per_step = 1.16, cycles_per_integer = 1.445, cycles_per_float = 3.48;
 constexpr double lines_as_good_as_one = 5;
 constexpr double wgmma_efficiency = 0.78;  // of the manufacturer's rate, at n = 4096: results/nvidia-h200/hopper09.json
@@ -153,7 +153,7 @@ double blocks_of(const configuration& c) { return static_cast<double>(c.grid.x) 
 int threads_of(const configuration& c) { return static_cast<int>(c.block.x * c.block.y * c.block.z); }
 int warps_of(const configuration& c) { return (threads_of(c) + 31) / 32; }
 
-/// wgmma operations, as the number of BF16 operations that take as long.
+/// wgmma operations, as the number of BF16 operations that take equally long.
 double wgmma_operations(const launched& what) {
   double operations = 0;
   for (const auto& [types, t] : what.counts.warpgroup_tensor) {
@@ -202,7 +202,7 @@ occupancy_limits occupancy_of(const launched& what) {
                       what.static_shared_bytes + what.config.dynamic_shared_bytes);
 }
 
-/// DRAM moves pairs of sectors. The latest writes stay in L2, in the share that reads leave them.
+/// DRAM moves pairs of sectors. The latest writes stay in the part of L2 that reads leave free.
 dram_traffic dram_traffic_of(const launched& what) {
   const launch_counts& c = what.counts;
   const double all = sum_of(c.unique_loaded_sectors);
@@ -226,7 +226,7 @@ double model_seconds(const launched& what) {
   const device_description& d = described_device();
   const work w = work_of(what);
   const double blocks = blocks_of(what.config), warps_per_block = warps_of(what.config);
-  // If the blocks do not divide evenly, the busiest multiprocessor has one block more than the others.
+  // If the blocks do not divide evenly, the busiest multiprocessor has one more than the others.
   const double here = std::ceil(blocks / d.multiprocessors), share = here / blocks;
   const double fit = std::max(1, occupancy_of(what).blocks());
   const double resident = std::min(fit, here);

@@ -54,10 +54,10 @@ std::uint64_t l1_lines_of_a_warp(const configuration& config);
 double model_seconds(const launched& what);
 
 /// How long one site's requests alone would keep L1 or L2 busy, whichever is longer, if none hit L1: its share of the
-/// work, not of the time, because the launch's limits overlap.
+/// work, not of the time, because limits overlap.
 double site_seconds(const launched& what, space where, std::uint64_t site, const site_counts& counts);
 /// The launch's time minus that of an empty kernel, by source file and line: in proportion to the time that each line's
-/// instructions and requests would take by themselves. A basic block's instructions belong to its first line.
+/// instructions and requests would take alone. A basic block's instructions belong to its first line.
 std::map<std::pair<std::string, int>, double> seconds_by_line(const launched& what);
 
 }  // namespace sim

@@ -16,7 +16,7 @@
 namespace sim {
 namespace {
 
-/// The state when counting began.
+/// The state when counting begins.
 struct count_start {
   std::uint64_t calls = api_calls, allocations = allocations_so_far();
   std::size_t launches = launch_log().size(), unaligned = unaligned_products;
@@ -29,7 +29,7 @@ struct watching {
     current = this;
   }
   ~watching() { end(); }               // even if the call throws
-  watching(const watching&) = delete;  // other objects point here
+  watching(const watching&) = delete;  // other objects point to it
   watching& operator=(const watching&) = delete;
   void end() {
     watched_streams = nullptr;
@@ -89,8 +89,8 @@ observation observe(const std::function<void()>& work, void* stream) {
            "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum",
            "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"})
     r.metrics["multiplications"] += r.metrics[one.text];
-  // For bars that a GPU's counters of the same names cannot meet: its profiler reports about 50 microseconds for any
-  // small kernel, and a driver copies small arrays with its own kernel.
+  // For bars that a GPU's counters of these names cannot meet: its profiler reports about 50 microseconds for any small
+  // kernel, and its driver copies small arrays with a kernel.
   r.metrics["modelled_time"] = r.metrics["gpu__time_duration.sum"];
   r.metrics["sectors_loaded_by_launches"] = r.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"];
   r.metrics["host_launches"] = static_cast<double>(watched.host_launches);

@@ -1,4 +1,4 @@
-// The observer's launches, blocks and barriers; and the memory that a warp instruction accesses.
+// The observer at launches, blocks and barriers, and the memory that a warp instruction accesses.
 #include "observer.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void observer::begin_block(block_shadow& shadow, std::size_t threads) {
   shadow.valid.assign(words_, 0);
   shadow.words.resize(words_);
   shadow.words_awaited = 0;
-  if (!shadow.copies.empty())  // copies that the previous block never waited for ended with it
+  if (!shadow.copies.empty())  // the previous block never waited for these copies: they ended with it
     for (auto& word : shadow.words) word.copy_bytes = 0;
   if (!shadow.byte_reads.empty()) shadow.byte_reads.resize(words_ * word_bytes);
   shadow.syncs.resize(warps);
@@ -113,13 +113,13 @@ void observer::report(fault what, std::uint64_t site, space where, const warp_po
   r.detail = std::move(detail);
   r.other = other;
   counts_.add(r);
-  // An endless loop. A GPU ends it at the first access outside the program's memory.
+  // More than this is an endless loop. A GPU ends it at the first access outside the program's memory.
   constexpr std::uint64_t most_beyond = 1'000'000;
   if (what == fault::out_of_bounds || what == fault::use_after_free)
     counts_.ran_away |= ++counts_.beyond >= most_beyond;
 }
 
-/// Reuses the entry for another site.
+/// Refills the entry for another site.
 observer::cached_site& observer::look_up(cached_site& entry, std::uint64_t key, space where, std::uint64_t site) {
   if (entry.counts) sites_[entry.key] = entry;
   const auto known = sites_.find(key);
@@ -133,7 +133,7 @@ observer::cached_site& observer::look_up(cached_site& entry, std::uint64_t key, 
 }
 
 namespace {
-/// An H200 counts sectors, as in global memory.
+/// As on an H200, counts sectors as in global memory.
 void count_remote(site_counts& counts, std::uint64_t site, std::span<const std::uintptr_t> addresses) {
   std::uintptr_t sorted[lanes_per_warp];
   std::copy(addresses.begin(), addresses.end(), sorted);

@@ -40,8 +40,8 @@ struct shared_reads {
   strength weakest = strength::plain;
   void note(const shared_read& by_thread);
 };
-/// The thread that last wrote a word of shared memory, and those that have read all of it. Two accesses are ordered by
-/// a barrier of the block between them, within a warp also by a warp function, or by block_order.
+/// The thread that last wrote a word of shared memory, and those that have read all of it. A barrier of the block
+/// orders the accesses on its two sides; so do, within a warp, a warp function, and block_order.
 struct shared_word {
   std::uint32_t write_epoch = 0, write_sync = 0, write_site = 0, write_clock = 0;
   std::uint16_t writer = 0;
@@ -57,15 +57,15 @@ struct started_copy {
   std::uint32_t loaded = 0;  ///< words that the block had loaded
 };
 
-/// A plain store to a word of shared memory before an atomic; shared_word no longer has it.
+/// A plain store to a word of shared memory, which a later atomic has replaced in shared_word.
 struct stored_before {
   std::uint32_t epoch = 0, sync = 0, site = 0, clock = 0;
   std::uint16_t thread = 0;
   std::uint8_t bytes = 0;
 };
 
-/// Asynchronous users of a block's shared memory: the products of each warpgroup, then the bulk copies. In block_order
-/// they come after the threads.
+/// Asynchronous users of a block's shared memory: the products of each warpgroup, then the bulk copies. block_order
+/// numbers them after the threads.
 struct asynchronous_agent {
   std::uint32_t site = 0, thread = 0;  ///< issuer and place of the last read
   std::uint32_t first_clock = 0;       ///< of reads since the last barrier
@@ -86,8 +86,7 @@ struct block_shadow {
   std::uint32_t waited = 0;              ///< a bit for each warp: it has waited for the previous kernel
   bool next_may_begin = false;           ///< before this block has waited
   block_order order;
-  /// For a word or a byte, while `order` is active: by thread, the clock of its last read plus one, and the read's
-  /// strength.
+  /// While `order` is active, for a word or byte, by thread: the clock of the last read plus one, and its strength.
   std::unordered_map<const shared_reads*, std::vector<std::pair<std::uint32_t, strength>>> readers;
   std::vector<asynchronous_agent> agents;
   std::vector<std::uint32_t> asynchronous_reads;  ///< by word and agent, if any: the clock of the last read plus one
@@ -101,15 +100,15 @@ struct block_shadow {
   std::uint32_t first_access = 0;    ///< of global memory, in recent_accesses, since the last barrier
   /// Records the block's steps; usually null.
   recorded_block* recording = nullptr;
-  /// A word has arrived. Returns whether it was in flight beside work: the block has loaded a quarter of what is in
-  /// flight.
+  /// Notes that a word has arrived. Returns whether it was in flight beside work: the block has meanwhile loaded a
+  /// quarter of what is in flight.
   bool arrives(std::size_t word) {
     const bool beside = words_awaited > 0 && 4 * std::size_t{words_loaded - copies[word].loaded} >= words_awaited;
     words_awaited -= words_awaited > 0;
     return beside;
   }
-  /// Called for a warp that has waited. If threads hand over data by anything finer than __syncthreads(), for all
-  /// warps.
+  /// Called for a warp that has waited; counts for all warps if threads hand over data by anything finer than
+  /// __syncthreads().
   void note_wait_for_kernel_before(std::size_t warp) { waited |= order.active() ? ~0U : 1U << warp; }
   void note_next_kernel(std::size_t warp) { next_may_begin |= ((waited >> warp) & 1) == 0; }
 };
@@ -136,7 +135,7 @@ class observer {
     shadow.readers.clear();
   }
   void end_block();
-  /// The shared arrays of this launch; dynamic ones have its size.
+  /// This launch's shared arrays; dynamic ones have the launch's dynamic size.
   const std::vector<shared_array>& arrays() const { return arrays_; }
 
   /// One warp instruction: `lanes[i]` accessed `addresses[i]`; lanes ascend.
@@ -150,15 +149,16 @@ class observer {
   /// Checks such instructions without counting them.
   void note_mbarrier_access(std::uintptr_t pc) { mbarrier_accesses_.insert(pc); }
 
-  // ---- bulk_memory.cpp: at once
+  // ---- bulk_memory.cpp: called at once
 
-  /// Keeps it until the record with this number is merged.
+  /// Keeps the access until the record with the returned number is merged.
   std::uintptr_t keep(bulk_access access);
-  /// The copy has written. All records of its block have been merged.
+  /// The copy has written its data. All records of its block have been merged.
   void copy_arrived(block_shadow& shadow, const arriving_copy& copy);
   /// Another block of the cluster has issued the copy.
   void copy_begins_outside(block_shadow& shadow, const char* to, std::size_t bytes, std::uintptr_t pc);
-  /// A thread of another block of the cluster accesses this block's shared memory. False if outside all arrays.
+  /// Another block's thread in the cluster accesses this block's shared memory. False if the access is outside all
+  /// arrays.
   bool remote_access(block_shadow& shadow, std::uintptr_t address, std::size_t bytes, bool reads, bool writes,
                      bool* initialised);
 
@@ -204,9 +204,9 @@ class observer {
   };
   static shared_cost cost_of_shared(std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                                     std::size_t bytes);
-  /// Loads by one warp of neighbouring words in shared memory. An array begins at a multiple of 16 bytes, so the
-  /// assembler knows the alignment of a constant index, or of a loop's index that begins with one. It merges the loads
-  /// of a basic block, and of a loop that nvcc unrolls by four, into vectors of 8 or 16 bytes.
+  /// One warp's loads of neighbouring words in shared memory. Arrays begin at multiples of 16 bytes, so the assembler
+  /// knows the alignment of a constant index and of a loop index that starts with one. It merges the loads of a basic
+  /// block, or of a loop that nvcc unrolls by four, into vectors of 8 or 16 bytes.
   struct shared_run {
     std::uintptr_t next = 0;  ///< where the first lane would continue
     std::uint64_t site = 0, visit = 0, changes = 0, used = 0, turns = 0;
@@ -298,12 +298,12 @@ class observer {
   std::uint16_t epoch_ = 0;
   overlapping others_;
   unsigned near_distance_ = 7;  ///< as for launch_counts::reuse: probably still in L1
-  /// A line from which a block has loaded: where its warp was then, and which sectors.
+  /// A line from which a block has loaded: which sectors, and how far its warp had advanced.
   struct recent_line {
     std::uintptr_t line = 0;
     std::uint32_t block = 0, at = 0;
     std::uint8_t sectors = 0;
-    // The warp that has waited for it since the last barrier: its first place, how often, and in which way.
+    // The warp that has waited for it since the last barrier: where first, how often, and how.
     std::uint32_t warp = 0, epoch = 0, first = 0, count = 0;
     std::uint64_t warp_path::*waits = nullptr;
     void note_wait(std::uint64_t warp_path::*how, std::uint32_t now, std::uint32_t of, std::uint32_t since) {

@@ -14,7 +14,7 @@ bool covers(const block_order::clocks& a, const block_order::clocks& b) {
   return less == 0;
 }
 
-/// Others may hold the same clocks, and keep the old values.
+/// Copies on write: others that hold the same clocks keep the old values.
 void add(block_order::knowledge& to, const block_order::knowledge& more) {
   if (!more || to == more) return;
   if (!to || covers(*more, *to)) {
@@ -38,7 +38,7 @@ void set(block_order::knowledge& of, std::size_t threads, std::size_t thread, st
 
 void block_order::begin_block(std::size_t threads) {
   barrier();
-  if (clock_.size() == threads && even_) return;  // both clocks of a thread are equal when it has returned
+  if (clock_.size() == threads && even_) return;  // a thread's two clocks are equal once it has returned
   even_ = true;
   clock_.assign(threads, 0);
   merged_clock_.assign(threads, 0);
@@ -52,7 +52,7 @@ void block_order::barrier() {
   in_records_.clear();
 }
 
-/// Lanes of a warp know each other's accesses before their last warp function.
+/// Each lane of a warp knows the others' accesses before their last warp function.
 void block_order::start() {
   if (active_) return;
   active_ = true;

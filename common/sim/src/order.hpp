@@ -1,10 +1,10 @@
-// The order of the accesses of a block's threads, where threads hand over data by anything finer than __syncthreads():
-// fences with atomics or volatile variables, cuda::atomic, cuda::barrier, named barriers.
+// Orders the accesses of a block's threads if they hand over data by anything finer than __syncthreads(): fences with
+// atomics or volatile variables, cuda::atomic, cuda::barrier, named barriers.
 //
 // Vector clocks. A thread's clock counts its releases and warp functions; an access carries its thread's clock. A
-// thread's knowledge is, for each thread of the block, the clock before which it has seen everything. Threads run ahead
-// of their records, so each clock exists twice: as the threads run, and as their records are merged. Operations that
-// change a thread's knowledge are recorded between its accesses.
+// thread's knowledge holds, for each thread of the block, the clock before which it has seen everything. Threads run
+// ahead of their records, so each clock exists twice: one advances as the thread runs, one as its records are merged.
+// Operations that change a thread's knowledge are recorded between its accesses.
 //
 // Until a block's first fence or release, and again from its next __syncthreads() on, only the clocks are kept.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace sim {
 
-/// Recorded when a thread has waited for the previous kernel (cudaGridDependencySynchronize).
+/// Recorded after a thread has waited for the previous kernel (cudaGridDependencySynchronize).
 constexpr std::uint64_t waited_for_kernel_before = ~std::uint64_t{0};
 /// Recorded when a thread lets the next kernel begin (cudaTriggerProgrammaticLaunchCompletion).
 constexpr std::uint64_t let_next_kernel_begin = ~std::uint64_t{1};
@@ -33,7 +33,7 @@ class block_order {
   bool active() const { return active_; }
   /// Whether the lane's clock equals its warp's.
   bool even() const { return even_ && !active_; }
-  /// As the thread runs.
+  /// The clock of the running thread.
   std::uint32_t latest(std::size_t thread) const { return clock_[thread]; }
 
   // ---- as the threads run. Record the results for the thread; 0: nothing to record.
@@ -41,13 +41,13 @@ class block_order {
   /// `flag`: the place of the handover, an address or another number.
   std::uint64_t release(std::size_t thread, std::uintptr_t flag);
   std::uint64_t acquire(std::size_t thread, std::uintptr_t flag);
-  /// A fence, and accesses of a flag, which make it effective. A load takes effect at the next fence, an atomic at
+  /// A fence, and accesses to a flag, which make it effective. A load takes effect at the next fence, an atomic at
   /// once: locks often omit the fence after it.
   std::uint64_t fence(std::size_t thread);
   void load_flag(std::size_t thread, std::uintptr_t flag);
   void store_flag(std::size_t thread, std::uintptr_t flag);
   std::uint64_t update_flag(std::size_t thread, std::uintptr_t flag);
-  /// Everything released to one flag is also released to the other.
+  /// Releases everything released to one flag to the other, too.
   void pass_on(std::uintptr_t from, std::uintptr_t to);
   /// The lanes of a warp meet. Each then records what `met` returns.
   void meet(std::size_t first, unsigned lanes);
@@ -62,7 +62,7 @@ class block_order {
   static std::uint32_t clock_after(std::uint64_t record) { return static_cast<std::uint32_t>(record); }
   /// The thread's knowledge after this record; null: unchanged.
   const clocks* known_after(std::uint64_t record) const;
-  /// Whether the later access of `to` knows the access that `from` made at this clock.
+  /// Whether `to`, accessing later, knows the access that `from` made at this clock.
   bool ordered(std::size_t from, std::uint32_t at, std::size_t to) const {
     if (!active_) return false;
     const knowledge& known = threads_[to].merged;

@@ -71,7 +71,7 @@ class simulated final : public profiling::profiled_device {
     return std::exchange(account_, {});
   }
 
-  /// The device has already counted everything that it can count.
+  /// Only notes unknown metrics: the device has already counted all that it can.
   profiling::device_account count(const std::function<void()>&, const std::set<int>&,
                                   const std::vector<std::string>& metrics) override {
     profiling::device_account none;
@@ -121,7 +121,7 @@ class simulated final : public profiling::profiled_device {
     account_.activities.push_back(std::move(a));
   }
 
-  /// The reports since the last activity, about the next one or about earlier copies.
+  /// Takes the reports since the last activity, which are about the next one or earlier copies.
   void take_overlaps(profiling::activity* next) {
     for (const overlap& o : std::exchange(overlaps, {}))
       if (next && o.epoch != 0)
@@ -159,8 +159,8 @@ class simulated final : public profiling::profiled_device {
   profiling::device_account account_;
   bool with_stacks_ = false;
   std::size_t first_ = 0;                                        // launch of the recording
-  std::vector<int> segments_;                                    // of its launches
-  std::vector<std::pair<std::uint16_t, std::uint16_t>> epochs_;  // of the activities: first and last
+  std::vector<int> segments_;                                    // of the recording's launches
+  std::vector<std::pair<std::uint16_t, std::uint16_t>> epochs_;  // each activity's first and last
   std::map<cudaStream_t, std::size_t> streams_{{nullptr, 7}};    // as Nsight Compute numbers them
 };
 

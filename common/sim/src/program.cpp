@@ -1,4 +1,4 @@
-// The program's own storage and functions, from its symbols.
+// The program's own storage and functions, from its symbol table.
 #include "program.hpp"
 
 #include <cxxabi.h>
@@ -79,7 +79,7 @@ struct program {
       if (h.p_type == PT_LOAD)
         ((h.p_flags & PF_W) ? p.writable : p.constant)
             .emplace_back(info->dlpi_addr + h.p_vaddr, info->dlpi_addr + h.p_vaddr + h.p_memsz);
-      if (h.p_type == PT_TLS) {  // its offset is the same in each thread
+      if (h.p_type == PT_TLS) {  // at the same offset in each thread
         p.tls_bytes = (h.p_memsz + h.p_align - 1) / h.p_align * h.p_align;
         p.tls_offset = static_cast<char*>(info->dlpi_tls_data) - static_cast<char*>(__builtin_thread_pointer());
       }
@@ -96,7 +96,7 @@ struct program {
   }
 
   void add(const char* name, const Elf64_Sym& symbol) {
-    // simcc's mark for the storage of `extern __shared__`; the coordinates and our own variables are not shared memory.
+    // simcc's mark for `extern __shared__` storage; the coordinates and our own variables are not shared memory.
     const bool dynamic = std::strncmp(name, "sim_dynamic_shared", 18) == 0;
     if (!dynamic && std::strncmp(name, "sim_", 4) == 0) return;
     for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim"})
@@ -175,7 +175,7 @@ bool in_one_variable(std::uintptr_t address, std::uintptr_t other) {
 }
 
 namespace {
-/// The begin of the host variable at this address; 0 if there is none.
+/// The start of the host variable at this address; 0 if there is none.
 std::uintptr_t host_variable_around(std::uintptr_t address) {
   static const auto table = [] {
     std::map<std::uintptr_t, std::uintptr_t> ends;  // by begin
@@ -223,7 +223,7 @@ std::uintptr_t function_at(std::uintptr_t pc) {
     std::uintptr_t end;
     bool standard;
   };
-  static const auto& functions = *[] {  // the warp view needs it at the end
+  static const auto& functions = *[] {  // never destroyed: the warp view needs it at the end
     auto* const by_begin = new std::map<std::uintptr_t, extent>;
     auto& table = *by_begin;
     for_each_symbol([&](const char* name, const Elf64_Sym& entry) {

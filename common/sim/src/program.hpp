@@ -28,28 +28,28 @@ const std::vector<shared_array>& shared_arrays();
 /// The program's thread-local storage, which contains the arrays: offset from the thread pointer, and size.
 std::intptr_t thread_storage_offset();
 std::size_t thread_storage_bytes();
-/// The program's own writable variables, including the host's: from the first line that has some.
+/// The program's own writable variables, the host's included, from the first line that contains any.
 struct program_range {
   std::uintptr_t begin = 0, bytes = 0;
 };
 program_range program_data();
 /// The name of the variable at this address; "" if there is none.
 std::string variable_at(std::uintptr_t address);
-/// Writable variables of the program itself (`__device__`), host memory that it registered, and its constants.
+/// Whether it belongs to the program's writable variables (`__device__`), registered host memory, or constants.
 bool is_program_variable(std::uintptr_t address);
 bool is_program_constant(std::uintptr_t address);
 /// Whether one variable or constant of the program contains both addresses.
 bool in_one_variable(std::uintptr_t address, std::uintptr_t other);
-/// Whether this is the address of a host variable, which no kernel of a GPU can access unless it is registered.
+/// Whether this is the address of a host variable, which a GPU's kernels can access only if it is registered.
 bool is_host_variable(std::uintptr_t address);
-/// The name of the host variable at this address, which no kernel of a GPU can access; empty if there is none, or if it
-/// is registered.
+/// The name of the host variable at this address that a GPU's kernels cannot access; empty if there is none or it is
+/// registered.
 std::string host_variable_at(std::uintptr_t address);
 
 /// The calling thread's stack.
 program_range stack_of_thread();
 
-/// In the source's form: ns::kernel<int, 4>; empty if no function starts at the address.
+/// The function's name as the source writes it: ns::kernel<int, 4>; empty if none starts at the address.
 std::string function_name(std::uintptr_t address);
 /// The start of the function that contains this program counter; 0 if there is none or it is in namespace std.
 std::uintptr_t function_at(std::uintptr_t pc);

@@ -50,8 +50,8 @@ observer::conflict observer::conflict_with(const sector_use& use, std::uint8_t w
   return {};
 }
 
-/// A load and a store of the same word by different blocks of a launch, or by launches that nothing orders. Atomics
-/// order themselves; those with block scope, only within their block.
+/// Finds a load and a store of one word by different blocks of a launch, or by unordered launches. Atomics order
+/// themselves; those with block scope, only within their block.
 observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t words, std::uint64_t site,
                                         const warp_position& where) {
   const auto block = static_cast<std::uint32_t>(where.block);
@@ -81,19 +81,19 @@ observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t word
   return found;
 }
 
-/// Whether this instruction and an earlier one of the block touch a common word in different threads, unordered.
+/// Reports if this instruction and an earlier one of the block touch a common word in different, unordered threads.
 void observer::check_block(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                            const recent_accesses::entry& before, const warp_position& where) {
   const operation op = site_operation(site), other_op = site_operation(before.site);
   if (op == operation::load && other_op == operation::load) return;
-  // Flags; and one instruction in several threads, where any thread's store may win.
+  // Skip flags, and one instruction in several threads, where any thread's store may win.
   if (site_strength(site) != strength::plain && site_strength(before.site) != strength::plain) return;
   if (op != operation::load && static_cast<std::uint32_t>(site) == static_cast<std::uint32_t>(before.site)) return;
   if (before.block != static_cast<std::uint32_t>(where.block)) return;
   const bool same_warp = before.first_thread == where.first_thread;
   if (same_warp && before.sync != block_->syncs[where.first_thread / lanes_per_warp]) return;
   const std::size_t bytes = site_bytes(site), other_bytes = site_bytes(before.site);
-  if (a[0] >= before.high || a.back() + bytes <= before.low) {  // fast if they ascend
+  if (a[0] >= before.high || a.back() + bytes <= before.low) {  // fast path for ascending addresses
     bool apart = true;
     for (const std::uintptr_t x : a) apart &= x >= before.high || x + bytes <= before.low;
     if (apart) return;

@@ -28,7 +28,7 @@ class recent_accesses {
     std::array<std::uint32_t, lanes_per_warp> clock;
     std::uint32_t number;  ///< of the instruction
   };
-  /// Starts over with the first entries, which are in the cache.
+  /// Starts over at the first entries, which are in the cache.
   void begin_block() {
     begin_ = next_;
     details_used_ = 0;
@@ -49,7 +49,7 @@ class recent_accesses {
     return details_[of.details - 1];
   }
   const detail* detail_of(const entry& e) const { return e.details ? &details_[e.details - 1] : nullptr; }
-  /// Whether the number may belong to an instruction from number `first` on.
+  /// Whether the number may belong to instruction `first` or a later one.
   bool since(std::uint32_t first, std::uint32_t number) const {
     const std::uint32_t ago = (next_ - (number >> warp_bits)) & (~std::uint32_t{0} >> warp_bits);
     return ago - 1 < std::min<std::uint32_t>(next_ - first, capacity);
@@ -60,8 +60,8 @@ class recent_accesses {
     return e.number == number && (e.details == 0 || detail_of(e)->number == number) ? &e : nullptr;
   }
 
-  /// The instruction with this number touches a line: records it there, and which instructions touched the line before,
-  /// if since `first`.
+  /// Records that the instruction with this number touches a line, and which instructions since `first` touched it
+  /// before.
   void touch(line_shadow& line, bool stores, std::uint32_t number, std::uint32_t first) {
     meet(line.stored, first);
     if (stores) meet(line.loaded, first);

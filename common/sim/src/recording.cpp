@@ -13,10 +13,10 @@
 
 namespace sim {
 
-/// The first warps have neighbours, the last ones the edges of the data.
+/// Records the first warps, which have neighbours, and the last, which reach the data's edges.
 std::shared_ptr<launch_recording> begin_recording(const launched& what, std::uint64_t blocks, std::uint64_t sample) {
   if (!setting("SIM_SEE")) return nullptr;
-  // A kernel launched through a variable has another name; its launches count as different.
+  // A kernel launched through a variable has another name, so it counts as another kernel.
   static std::size_t recorded = 0;
   using key = std::tuple<std::uintptr_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, std::size_t>;
   static std::set<key> known;

@@ -46,7 +46,7 @@ struct recorded_block {
   std::vector<std::uint64_t> instructions;  ///< by warp, up to the last barrier
   std::vector<bool> touched;                ///< by word of the program's shared storage: a thread has accessed it
 
-  /// The next step of the warp that begins with this thread. Counts its number and instructions.
+  /// Adds the next step of the warp that begins with this thread, with its number and instructions.
   void add(std::uint32_t first_thread, recorded_step step, std::uint64_t instructions_in_phase);
   /// All threads wait at a barrier or have returned.
   void end_phase(const running_block& block);
@@ -62,8 +62,8 @@ struct launch_recording {
   }
 };
 
-/// A recording for a launch that starts with this many blocks, of which one in `sample` is observed. Null if SIM_SEE is
-/// not set, if a launch of this kernel with the same sizes was recorded, or if enough launches were.
+/// A recording for a launch of this many blocks, of which one in `sample` is observed. Null if SIM_SEE is not set, if
+/// the same kernel was recorded with the same sizes, or if enough launches were.
 std::shared_ptr<launch_recording> begin_recording(const launched& what, std::uint64_t blocks, std::uint64_t sample);
 
 // Limits of a recording, so that the page has at most a few megabytes.

@@ -20,7 +20,7 @@ T wrapping(T a, T b, Combine combine) {
   else
     return combine(a, b);
 }
-/// `Plain` is an element's stored type, `Value` its type in sums.
+/// `Plain` is the type in which elements are stored, `Value` the type in which they are summed.
 template <class Plain, class Value, class Decode, class Encode>
 void reduce_as(std::vector<char>& sums, const std::vector<char>& other, ncclRedOp_t op, Decode decode, Encode encode) {
   for (std::size_t i = 0; i + sizeof(Plain) <= sums.size(); i += sizeof(Plain)) {
@@ -50,7 +50,7 @@ void scale_as(std::vector<char>& all, double factor, bool divides, Decode decode
     std::memcpy(&all[i], &stored, sizeof stored);
   }
 }
-/// Calls `use` with the functions that read and write elements of the type, and with their type in sums.
+/// Calls `use` with the functions that read and write this type's elements, and with the type for sums.
 template <class Use>
 void with_type(ncclDataType_t type, Use use) {
   const auto same = [](auto x) { return x; };

@@ -46,11 +46,11 @@ std::string quotient(std::uint64_t a, std::uint64_t b) {
 /// For a kernel that was stopped.
 std::unique_ptr<launched> unfinished;
 
-/// How the program ends; `failed`: by itself, with a nonzero exit code.
+/// How the program ends; `failed`: it exits with a nonzero code.
 enum class ending { stopped, failed, done };
 
-/// Prints the checkers' findings in kernels and host code and, unless the program was stopped, what it omitted. Returns
-/// the number of errors.
+/// Prints what the checkers found in kernels and host code and, unless the program was stopped, what it forgot to do.
+/// Returns the number of errors.
 int print_faults(ending how) {
   std::vector<std::string> errors;
   struct lines {
@@ -76,7 +76,7 @@ int print_faults(ending how) {
   if (const std::string unchecked = unchecked_launch(); how != ending::stopped && !unchecked.empty())
     errors.push_back(unchecked);
   else if (const std::string why = refused_last_launch(); how == ending::failed && !why.empty())
-    errors.push_back(why);                                   // the program checked the error, and ends because of it
+    errors.push_back(why);                                   // the program checked the error and ends because of it
   std::map<std::string, std::pair<int, std::size_t>> leaks;  // by line: how often, how many bytes
   for (const allocation& a : how == ending::done ? live_allocations() : std::vector<allocation>()) {
     const source_line at = line_of(a.pc);
@@ -98,7 +98,7 @@ int print_faults(ending how) {
   return static_cast<int>(errors.size());
 }
 
-/// Prints the launches that the budget cut short, by kernel and grid.
+/// Prints, by kernel and grid, the launches that the budget cut short.
 void print_partial_launches() {
   struct part {
     std::uint64_t launches = 0, blocks = 0, blocks_run = 0;
@@ -162,7 +162,7 @@ std::vector<std::string> allocated_for(const source_line& at) {
   return names;
 }
 
-/// In the order of their calls' program counters: a line's first call belongs to its first variable.
+/// Matches calls in program counter order: a line's first call belongs to its first variable.
 std::map<std::uintptr_t, std::string> allocated_for(const std::map<std::uintptr_t, source_line>& calls) {
   std::map<std::uintptr_t, std::string> result;
   for (const auto& [pc, at] : calls) {
@@ -176,8 +176,8 @@ std::map<std::uintptr_t, std::string> allocated_for(const std::map<std::uintptr_
   return result;
 }
 
-/// Prints how many bytes warps loaded from and stored to each allocation; allocations of one line and name are added
-/// up.
+/// Prints the bytes that warps loaded from and stored to each allocation; adds up allocations with the same line and
+/// name.
 void print_allocations() {
   struct total {
     std::set<std::uintptr_t> begins;
@@ -269,28 +269,28 @@ int report(ending how) {
   return errors;
 }
 
-// A program that is stopped, by Ctrl-C, a time limit or its own assert, reports its counts so far. A signal handler may
-// do almost nothing, so a thread waits for it.
+// A program stopped by Ctrl-C, a time limit or its own assert reports its counts so far. A signal handler may do almost
+// nothing, so a waiting thread does it.
 std::atomic<bool> reported = false;
 std::atomic<int> stopped_by = 0;
 sem_t stopped;
 pid_t reporting_process = 0;
 
 void note_stop(int signal) {
-  if (getpid() != reporting_process) {  // a fork has no such thread
+  if (getpid() != reporting_process) {  // a forked process has no such thread
     std::signal(signal, SIG_DFL);
     std::raise(signal);
     return;
   }
   stopped_by = signal;
   sem_post(&stopped);
-  if (signal == SIGABRT) sleep(10);  // abort() ends the program as soon as this returns; the report ends it, too
+  if (signal == SIGABRT) sleep(10);  // abort() ends the program as soon as this returns; so does the report
 }
 
 void report_when_stopped() {
   while (sem_wait(&stopped) != 0) {
   }
-  if (reported.exchange(true)) return;  // it was already ending
+  if (reported.exchange(true)) return;  // the program was already ending
   const char* kernel = running_kernel();
   if (kernel) unfinished = stop_workers();
   if (unfinished) settle_reports(*unfinished);
@@ -305,7 +305,7 @@ void report_when_stopped() {
   kill(getpid(), stopped_by);
 }
 
-/// Runs before main: the program may be stopped before its first launch, and its output must not wait in a buffer.
+/// Runs before main: the program may be stopped before its first launch, and its output must not be lost in a buffer.
 [[gnu::constructor]] void prepare_to_be_stopped() {
   if (!any_wanted()) return;
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
@@ -327,7 +327,7 @@ void report_when_stopped() {
 void report_at_exit() {
   const auto at_exit = [](int status, void*) {
     std::fflush(stdout);
-    while (reported.exchange(true)) pause();  // a signal came first, and ends the program
+    while (reported.exchange(true)) pause();  // a signal came first and ends the program
     if (report(status == 0 ? ending::done : ending::failed) > 0) _exit(1);
   };
   static const bool registered = any_wanted() && on_exit(at_exit, nullptr) == 0;

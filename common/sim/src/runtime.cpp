@@ -29,7 +29,7 @@ struct runtime_state {
 };
 
 runtime_state& state() {
-  static auto* instance = new runtime_state;  // outlives everything that may report at exit
+  static auto* instance = new runtime_state;  // never destroyed: may be needed for the report at exit
   return *instance;
 }
 
@@ -39,7 +39,7 @@ thread_local cudaError_t last_error __asm__("sim_last_error") = cudaSuccess;
 }  // namespace
 
 std::mutex& runtime_mutex() {
-  if (in_kernel())  // whose launch holds the lock
+  if (in_kernel())  // the launch holds the lock
     stop_kernel(fault::trap, nullptr, "this CUDA call is not simulated in a kernel; make it on the host");
   if (in_host_function()) {
     const std::scoped_lock lock(state().mutex);
@@ -76,7 +76,7 @@ cudaError_t cudaGetLastError() {
   return std::exchange(last_error, state().sticky);
 }
 cudaError_t cudaPeekAtLastError() {
-  if (in_kernel()) return cudaSuccess;  // of what the kernel has launched
+  if (in_kernel()) return cudaSuccess;  // likewise
   const std::scoped_lock lock(runtime_mutex());
   forget_unchecked_launch();
   return sticky_error() != cudaSuccess ? sticky_error() : last_error;
@@ -151,7 +151,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     *yes = 1;
   p->asyncEngineCount = 3;
   p->clockRate = static_cast<int>(d.sm_clock_hertz / 1e3);
-  // Programs compute the bandwidth as twice the clock rate times the bus width: that should give a copy's rate.
+  // Programs compute bandwidth as twice the clock rate times the bus width; the result should be a copy's rate.
   p->memoryBusWidth = 4096;
   p->memoryClockRate = static_cast<int>(d.copy_bytes_per_second / 2 / (p->memoryBusWidth / 8) / 1e3);
   p->singleToDoublePrecisionPerfRatio = 2;

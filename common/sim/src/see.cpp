@@ -50,7 +50,7 @@ std::size_t character_bytes(std::string_view text) {
   return n;
 }
 
-/// A JSON string that is safe inside a script element: no text of the program can close the element.
+/// A JSON string that is safe in a script element: no text from the program can close the element.
 std::string json_string(std::string_view text) {
   std::string result = "\"";
   while (!text.empty()) {
@@ -112,7 +112,7 @@ class page_data {
       if (c.uses & counter::compared) compared += (compared.empty() ? "" : ",") + name;
     }
     const char* name = setting("SIM_SEE_NAME");
-    const std::string of_allocations = allocations(), of_files = files();  // the files last: the others name them
+    const std::string of_allocations = allocations(), of_files = files();  // files last: the other parts name them
     std::string text = fmt::format(
         "{{\"program\":{},\n\"device\":{{\"name\":{},\"multiprocessors\":{},\"bytes_per_second\":{},"
         "\"flop_per_second\":{{\"FP32\":{},\"bf16\":{},\"TF32\":{}}}}},\n\"sampling\":{},\"launches_in_all\":{},"
@@ -155,8 +155,8 @@ class page_data {
     return known->second;
   }
 
-  /// The kernel's own name, if known: from the launch, otherwise from its first warp's first step. Among the functions
-  /// of that step, the one that the launch names: the first may be a copy of an argument.
+  /// The kernel's own name, if known: from the launch, otherwise from its first warp's first step. Of that step's
+  /// functions, takes the one that the launch names: the first may copy an argument.
   static std::string function_of(const launched& what) {
     if (what.function != 0) return function_name(what.function);
     const std::string named = what.kernel.substr(0, what.kernel.find('<'));
@@ -276,7 +276,7 @@ class page_data {
     });
   }
 
-  /// Whole files; for a very long one, the lines around those that are named.
+  /// Whole files; of a very long one, the lines around those that other parts name.
   std::string files() {
     std::vector<std::string> texts(files_.size());
     for (const auto& [path, number] : files_) {
@@ -312,7 +312,7 @@ std::string file_text(const std::string& path) {
 
 const std::string data_begin = "<script type=\"application/json\" id=\"data\">\n", data_end = "\n</script>";
 
-/// The data of an earlier page, under another id; "" if there is none, or if the file is no such page.
+/// An earlier page's data, under another id; "" if the file does not exist or is not such a page.
 std::string data_of_earlier(const char* path) {
   if (!path || !*path) return {};
   const std::string page = file_text(path);

@@ -12,11 +12,11 @@ namespace sim {
 namespace {
 
 constexpr std::size_t bank_count = 32;
-constexpr std::size_t most_turns_unrolled = 32;  // loops up to this length are unrolled completely, longer ones by four
+constexpr std::size_t most_turns_unrolled = 32;  // loops up to this length unroll completely, longer ones by four
 constexpr std::uint8_t uneven = 15;              // shared_run::start: the lanes differ
 constexpr std::uint8_t whole_word = (1u << word_bytes) - 1;
 
-/// Passes over the banks for the words of one phase: the largest number of distinct words in a bank.
+/// How many passes over the banks one phase's words need: the largest number of distinct words in a bank.
 std::size_t bank_passes(std::span<std::uintptr_t> words) {
   const std::size_t count = distinct(words);
   std::uint8_t in_bank[bank_count] = {};
@@ -25,7 +25,7 @@ std::size_t bank_passes(std::span<std::uintptr_t> words) {
   return most;
 }
 
-/// Flags that several threads access at the same time.
+/// Whether these are accesses to a flag that threads may make at the same time.
 bool harmless(strength a, strength b) {
   return a != strength::plain && b != strength::plain && (a == strength::atomic || b == strength::atomic);
 }
@@ -50,13 +50,13 @@ observer::shared_cost observer::cost_of_shared(std::span<const std::uintptr_t> a
   return cost;
 }
 
-/// Counts how the loads of these 16 bytes are merged: into one, or into two.
+/// Counts how the loads of these 16 bytes are merged: into one load or two.
 void observer::join(const shared_run& run) {
   const std::size_t words = run.bytes / word_bytes, first = run.begin[0] % 16 / word_bytes, length = run.length * words;
   if (run.joined || run.length < 2 || run.start == uneven) return;
   if (length < 4 && !run.one_visit && run.turns > most_turns_unrolled)
     return;                                                       // the remainder of an unrolled loop is not merged
-  const bool whole = length == 4 || (length == 3 && first == 1);  // then the previous word is loaded, too
+  const bool whole = length == 4 || (length == 3 && first == 1);  // then the merged load includes the previous word
   if (!whole && first % 2 != 0) return;
   const std::size_t joined = whole ? run.length : 2;
   std::array<std::uintptr_t, lanes_per_warp> begin = run.begin;
@@ -77,7 +77,7 @@ void observer::note_run(std::uint64_t site, site_counts& counts, const shared_co
                         std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                         const warp_position& where) {
   const bool same = pattern == lane_pattern::same;
-  if (!same && a[0] - dynamic_.begin < dynamic_.bytes) return;  // the argument may determine the length of its rows
+  if (!same && a[0] - dynamic_.begin < dynamic_.bytes) return;  // an argument may set its row length
   const std::size_t bytes = site_bytes(site);
   shared_run* run = &runs_[0];
   for (shared_run& r : runs_) {
@@ -155,8 +155,8 @@ void shared_reads::note(const shared_read& by_thread) {
   if (by != many) by = same_warp ? one_warp : many;
 }
 
-/// A load of whole words without a store since the last barrier or a copy in flight. False, and nothing is noted, if
-/// anything else must be checked.
+/// Notes a load of whole words with no store since the last barrier and no copy in flight. Otherwise notes nothing and
+/// returns false: more must be checked.
 bool observer::read_words(cached_site& entry, std::uint64_t site, lane_pattern pattern,
                           std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                           const warp_position& where) {
@@ -188,8 +188,7 @@ bool observer::read_words(cached_site& entry, std::uint64_t site, lane_pattern p
     shared_word* const first = &block_->words[entry.first_word + (a[i] - entry.begin) / word_bytes];
     for (shared_word* w = first; w != first + words; ++w) w->read.note(by);
   };
-  if (same &&
-      a.size() > 2) {  // what shared_reads keeps of a warp: its first lane, and the last one that is not the reader
+  if (same && a.size() > 2) {  // shared_reads keeps two lanes of a warp: the first, and the last that is not the reader
     for (const std::size_t i : {std::size_t{0}, a.size() - 2, a.size() - 1}) note(i);
   } else {
     for (std::size_t i = 0; i < a.size(); ++i) note(i);
@@ -198,7 +197,7 @@ bool observer::read_words(cached_site& entry, std::uint64_t site, lane_pattern p
   return true;
 }
 
-/// Whether another thread has touched this word since the last barrier.
+/// Finds races with threads that have touched this word since the last barrier.
 void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
                             std::uintptr_t address, const warp_position& where) {
   shared_word& w = block_->words[word];
@@ -219,7 +218,7 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
     fault_report r;
     r.what = fault::block_race;
     r.site = site & site_mask;
-    if (op == operation::copied) r.site = (r.site & ~(std::uint64_t{0xff} << 40)) | copy_bits;  // seen at both ends
+    if (op == operation::copied) r.site = (r.site & ~(std::uint64_t{0xff} << 40)) | copy_bits;  // both ends see it
     r.between_flags = how != strength::plain && other_how != strength::plain;
     r.where = space::shared;
     r.block = where.block;
@@ -230,7 +229,7 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
     r.other = not_awaited ? party::copy : same_warp(other) ? party::thread_of_warp : party::thread;
     counts_.add(r);
   };
-  // A copy in flight may write at any moment until a thread has waited for it.
+  // A copy in flight may write at any time until a thread has waited for it.
   if (const started_copy copy = w.copy_bytes != 0 ? block_->copies[word] : started_copy{};
       (w.copy_bytes & bytes) != 0 && copy.site != pc)
     race(copy.site, copy.thread, operation::copy, strength::plain, copy.thread == thread || copy.epoch != epoch);
@@ -256,9 +255,9 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
       for_each_byte(note);
     return;
   }
-  // One instruction in several threads: any thread's store may win.
+  // If one instruction stores in several threads, any store may win.
   if (written && w.write_site != pc) race(w.write_site, w.writer, written_by, w.write_strength);
-  if (how == strength::atomic) {  // may race with other atomics, but not with a plain store before them
+  if (how == strength::atomic) {  // may run beside other atomics, but not beside a plain store before them
     if (w.write_epoch == epoch && w.write_strength == strength::plain) {
       block_->stores.resize(block_->words.size());
       block_->stores[word] = {epoch, w.write_sync, w.write_site, w.write_clock, w.writer, w.write_bytes};
@@ -318,7 +317,7 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
 
 void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
                       const warp_position& where) {
-  // The compiler's own access, without effect: begin_block has set the guard.
+  // The compiler's own access to a guard, without effect: begin_block has set it.
   if (std::find(guards_.begin(), guards_.end(), a[0]) != guards_.end()) return;
   const std::size_t bytes = site_bytes(site);
   const operation op = site_operation(site);
@@ -367,7 +366,7 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
       b += n;
     }
     if (initialised) continue;
-    // Checks every copy in flight, so do not call it for each lane.
+    // This checks every copy in flight, so do it only once.
     if (!writer) writer = copy_pending(a[i]) ? party::copy : party::thread;
     report(fault::uninitialised, site, space::shared, where, lanes[i], offset, {}, *writer);
   }

@@ -28,7 +28,7 @@ struct waiting_person {
     for (;; std::this_thread::sleep_for(std::chrono::seconds(1))) {
       const std::scoped_lock lock(mine);
       if (!kernel || clock::now() - begun < std::chrono::seconds(1)) continue;
-      // After the program's own output of a line, never inside its next one.
+      // Restores the cursor afterwards, so that the program's own output continues where it was.
       write("\0337\033[?7l\033[K" +
             fmt::format("launch {}, {:.30}: {:.0f} % of its blocks begun, {} s", launches, kernel,
                         100 * schedule->share_begun(),
@@ -42,11 +42,11 @@ struct waiting_person {
   }
 };
 
-/// Null without a terminal, and under a debugger, which stops the kernel.
+/// Null without a terminal, and under a debugger, which pauses the kernel.
 waiting_person* person() {
   static auto* const instance = []() -> waiting_person* {
     if (isatty(STDERR_FILENO) != 1 || setting("SIM_DEBUG")) return nullptr;
-    auto* const made = new waiting_person;  // outlives the thread
+    auto* const made = new waiting_person;  // never destroyed: the thread uses it to the end
     std::thread([made] { made->tick(); }).detach();
     return made;
   }();

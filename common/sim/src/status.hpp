@@ -5,7 +5,7 @@ namespace sim {
 
 class block_schedule;
 
-/// While it lives, and after a second, a terminal shows the share of the kernel's blocks that have begun.
+/// During its lifetime, after the first second, a terminal shows the share of the kernel's blocks that have begun.
 class shown_launch {
  public:
   shown_launch(const char* kernel, const block_schedule& schedule);

@@ -1,5 +1,5 @@
-// Streams, events and captured graphs. A call has done its work when it returns; streams, events and the host follow
-// the modelled clock, in seconds since the program started.
+// Streams, events and captured graphs. A call finishes its work before it returns; streams, events and the host follow
+// a modelled clock, in seconds since the program's start.
 #include "streams.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@
 #include "sim/host_accesses.hpp"
 #include "sim/launch.h"
 
-/// Everything that must have happened before: for each stream, the number of its launches, copies and fills.
+/// Everything that must happen before: for each stream, the number of its launches, copies and fills.
 struct sim_order {
   std::vector<std::uint32_t> launches;
   void join(const sim_order& o) {
@@ -46,9 +46,9 @@ struct sim_stream {
   std::size_t number;
   std::uint32_t launches = 0;
   std::uint32_t last_kernel = 0;
-  /// Launches that may still run when an early kernel after them begins, and when it has waited for the previous one.
+  /// Launches that may still run when a later, early kernel begins, and once it has waited for the previous one.
   sim::epochs run_at_begin, run_after_wait;
-  bool blocking = true;  // waits for the default stream, which waits for it
+  bool blocking = true;  // it and the default stream wait for each other
   int priority = 0;
   sim_graph* captured = nullptr;
   bool began_capture = false;
@@ -70,7 +70,8 @@ namespace {
 /// The streams of each device, and its copy engines.
 struct device_clock {
   sim_stream legacy, per_thread;
-  sim_stream destroyed, destroyed_apart;  // their work; apart: streams that do not wait for the default stream
+  sim_stream destroyed,
+      destroyed_apart;  // work of destroyed streams; apart: of those that do not wait for the default stream
   double copies_to_device_end = 0, copies_to_host_end = 0;
   std::array<double, most_devices> copies_from_end{};  // by source device
   explicit device_clock(int device)
@@ -95,8 +96,7 @@ struct clock_state {
 
 device_clock& clock_of(int device) { return clocks.devices[static_cast<std::size_t>(device)]; }
 
-/// The time in this host thread: threads do not wait for each other. A new thread's clock starts at the first thread's
-/// time.
+/// This host thread's time: threads do not wait for each other. A new thread's clock starts at the first thread's time.
 double first_now = 0;
 thread_local double own_now __asm__("sim_own_now") = -1;
 double& host_now() {
@@ -105,9 +105,9 @@ double& host_now() {
   return own_now = first_now;
 }
 
-constexpr double poll_seconds = 1e-6;  // the host's time for one query
+constexpr double poll_seconds = 1e-6;  // what one query costs the host
 
-/// Most programs ignore the error, and print their variable's value.
+/// Reported, because most programs ignore the error and print their variable's value.
 std::string note_no_time(cudaError_t error, const std::string& why) {
   const source_line at = line_of(reinterpret_cast<std::uintptr_t>(call_of_program()));
   std::string what =
@@ -140,10 +140,10 @@ double ready(const sim_stream& s) {
   return at;
 }
 
-/// The work that precedes a stream's host function; null in the host's other code.
+/// The work before the running host function of a stream; null in other host code.
 thread_local const sim_order* host_function __asm__("sim_host_function") = nullptr;
 
-/// The work that must precede work that is enqueued in the stream now.
+/// The work that must precede work enqueued in the stream now.
 sim_order order(const sim_stream& s) {
   const device_clock& own = clock_of(s.device);
   sim_order before = host_function ? *host_function : clocks.host;
@@ -206,7 +206,7 @@ void end_copies(const sim_order& before) {
   std::erase_if(pinned_copies, [&](const pinned_copy& c) { return before.has(c.number, c.work_item); });
 }
 
-/// For the stream, after its present work. Without the runtime's lock.
+/// Runs a stream's host function after the stream's present work. Call it without the runtime's lock.
 void run_host_function(cudaStream_t stream, const std::function<void()>& function) {
   sim_order before;
   std::size_t number = 0;
@@ -236,7 +236,7 @@ void host_waits_until(double time, const sim_order& before) {
 cudaError_t query(const char* call, double until, const sim_order& before) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (until <= host_now()) {
-    // The host's clock advances only by such queries: the host has polled until this call's own work was done.
+    // Only such queries advance the clock: the host has polled until this call's own work was done.
     const auto is_over = [&](const stream_watch::piece& p) { return before.has(p.number, p.work_item); };
     if (watched_streams && std::any_of(watched_streams->work.begin(), watched_streams->work.end(), is_over))
       note_wait(call);
@@ -349,7 +349,7 @@ std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool st
       return c.written ? "a copy to the host" : "a copy to the device";
   const sim_order& before = host_function ? *host_function : clocks.host;
   const launched* const user = latest_in_flight(before, [&](const launch_counts& counts) {
-    // Threads that hand data to each other may hand it to the host, too.
+    // Threads that hand data to each other may also hand it to the host.
     if (counts.fenced_for_all || counts.hands_over_global) return false;
     return std::any_of(counts.sites.begin(), counts.sites.end(), [&](const auto& site) {
       const auto& [key, c] = site;
@@ -428,8 +428,8 @@ overlapping launches_beside(cudaStream_t stream, bool early) {
   const auto those = [](const epochs& all) { return all.any() ? &all : nullptr; };
   return {those(concurrent), those(s.run_at_begin &= earlier), those(s.run_after_wait &= earlier)};
 }
-/// The next kernel begins when all blocks of this one have allowed it, or have ended. It waits for the end of this one,
-/// and so for everything that this one has waited for.
+/// The next kernel may begin once all blocks of this one have allowed it or ended. When it waits, it waits for this
+/// one's end, and so for all that this one has waited for.
 void note_dependencies(cudaStream_t stream, const launched& kernel) {
   sim_stream& s = *find(stream);
   const epochs at_begin = s.run_at_begin;
@@ -538,7 +538,7 @@ void sim_count_objects(sim_objects* now) {
 // ---- streams
 
 cudaError_t cudaDeviceSynchronize() {
-  if (in_kernel()) return cudaErrorNotSupported;  // CUDA 12 does not have it in kernels either
+  if (in_kernel()) return cudaErrorNotSupported;  // CUDA 12 does not have it in kernels, either
   const api_call here("cudaDeviceSynchronize");
   const std::scoped_lock lock(runtime_mutex());
   ++api_calls;
@@ -743,7 +743,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
           cudaErrorNotReady, "the stream has not reached both events: call cudaEventSynchronize on the second first");
     return cudaErrorNotReady;
   }
-  if (!stop->asked_early.empty()) withdraw_fault(std::exchange(stop->asked_early, {}));  // it polled successfully
+  if (!stop->asked_early.empty())
+    withdraw_fault(std::exchange(stop->asked_early, {}));  // the program polled until it succeeded
   *milliseconds = static_cast<float>((stop->at - start->at) * 1e3);
   return sticky_error();
 }
@@ -775,7 +776,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (!s->captured) return fail(cudaErrorIllegalState);
   if (!s->began_capture) return fail(cudaErrorStreamCaptureUnmatched);
   sim_graph* const captured = s->captured;
-  if (graph) *graph = captured;  // may be null if the program gave the graph
+  if (graph) *graph = captured;  // may be null if the program supplied the graph
   for (sim_stream* other : clocks.streams)
     if (other->captured == captured) other->captured = nullptr;
   for (device_clock& d : clocks.devices) d.per_thread.captured = nullptr;
@@ -819,6 +820,7 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNo
   const sim_stream* s = find(stream);
   if (!s || !s->captured) return fail(s ? cudaErrorIllegalState : cudaErrorInvalidResourceHandle);
   if (count > 0 && !dependencies) return fail(cudaErrorInvalidValue);
-  if (count > 0) s->captured->last_captured = dependencies[count - 1];  // all run in the order in which they were added
+  if (count > 0)
+    s->captured->last_captured = dependencies[count - 1];  // nodes run in the order in which they were added
   return sticky_error();
 }

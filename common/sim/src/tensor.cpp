@@ -1,4 +1,4 @@
-// Products of small matrices by a warp, and the loads and stores of their parts.
+// A warp's products of small matrices, and the loads and stores of their parts.
 #include "sim/tensor.h"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ void put(const product_shape& s, unsigned* c, unsigned r, T value) {
   } else if constexpr (std::is_same_v<T, float>) {
     if (s.sum == element::f32)
       c[r] = bit_cast<unsigned>(value);
-    else  // two in a register
+    else  // two elements per register
       c[r / 2] = r % 2 == 0 ? encode<binary16>(value) : c[r / 2] | unsigned{encode<binary16>(value)} << 16;
   } else {
     if (s.saturates) value = std::clamp<T>(value, std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
@@ -152,7 +152,7 @@ struct matrix_call {
   matrix_parts parts;
   unsigned participants = 0;
 };
-/// Where a lane's part of matrix i is: two neighbours of a row or, if transposed, of a column.
+/// Where a lane's part of matrix i is: two neighbours in a row or, if transposed, in a column.
 template <class Each>
 void each_element(const warp_call& call, Each each) {
   note_participants<matrix_call>(call);
@@ -188,8 +188,8 @@ unsigned misread_mask() { return mask_of_misread; }
 
 void multiply(product& mine, const void* pc) {
   const product_shape& s = mine.shape;
-  // As on an H200: before wgmma, an e4m3 or e5m2 product is two of fp16, and a product of 4-bit integers is two of 8
-  // bits.
+  // As on an H200: outside wgmma, an e4m3 or e5m2 product is two fp16 ones, and a 4-bit integer product is two 8-bit
+  // ones.
   const bool as_fp16 = s.a == element::e4m3 || s.a == element::e5m2, as_int8 = s.a == element::s4 || s.a == element::u4;
   count_tensor(as_fp16 ? element::f16 : as_int8 ? element::s8 : s.a, s.sum, s.m, s.n, s.k, as_fp16 || as_int8 ? 2 : 1);
   meet(full_mask, &mine,

@@ -1,5 +1,5 @@
-// The data of bulk copies: tensor maps, which the driver's cuTensorMapEncodeTiled checks and keeps; the bytes of global
-// memory in a box; and how they move.
+// The data of bulk copies: tensor maps, which the driver's cuTensorMapEncodeTiled checks and stores; a box's bytes in
+// global memory; and how they move.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -72,7 +72,7 @@ unsigned swizzle_bytes(CUtensorMapSwizzle s) {
 std::shared_ptr<bulk_rows> rows_of_box(const void* map, const box_begin& begin, const char** wrong) {
   tensor_map m;
   std::memcpy(static_cast<void*>(&m), map, sizeof m);
-  // The compiler places parameters: on Arm at any multiple of 16.
+  // The compiler places parameters; on Arm, at any multiple of 16.
   const bool misplaced = is_global(map) && reinterpret_cast<std::uintptr_t>(map) % 64 != 0;
   if (m.made != mark || misplaced) {
     *wrong =
@@ -92,7 +92,7 @@ std::shared_ptr<bulk_rows> rows_of_box(const void* map, const box_begin& begin, 
   result->swizzle = swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? 0 : swizzle_bytes(swizzle) / 16 - 1;
   result->fill_nan = m.fill_nan != 0;
   result->type = number_of(type);
-  // Along dimension 0 all rows are alike.
+  // All rows are alike along dimension 0.
   const std::int64_t first = begin.at[0], length = std::int64_t{m.last[0]} + 1;
   const std::int64_t low = std::clamp<std::int64_t>(0, first, first + m.box[0]),
                      high = std::clamp<std::int64_t>(length, low, first + m.box[0]);
@@ -190,7 +190,7 @@ void reduce(std::uintptr_t to, const char* from, bulk_reduction how, number type
     default: return reduce_as<float, std::uint32_t>(to, from, how);
   }
 }
-/// For each contiguous run of a copy's bytes in shared memory: its address, its row and its offset in the row.
+/// Calls `f` for each contiguous run of a copy's bytes in shared memory, with its address, row and offset in the row.
 template <class F>
 void each_run(const bulk_rows& rows, std::uintptr_t shared, F f) {
   const std::uint32_t step = rows.swizzle ? 16 : rows.row_bytes;

@@ -25,7 +25,7 @@ struct view {
   cudaTextureDesc description{};
   cudaChannelFormatDesc channels{};
   const char* begin = nullptr;
-  std::uint64_t allocation = 0;                // number of the allocation
+  std::uint64_t allocation = 0;                // the allocation's number
   long long width = 0, height = 1, depth = 1;  // in texels
   std::size_t pitch = 0;
   std::size_t bytes_per_texel = 0;
@@ -41,7 +41,7 @@ const view* find_view(unsigned long long object) {
   return object - 1 < views.size() ? views[object - 1].get() : nullptr;
 }
 
-/// For a kernel: stops it if there is no such object.
+/// For a kernel: stops the kernel if there is no such object.
 const view& view_in_use(unsigned long long object) {
   const view* v = nullptr;
   std::string why;
@@ -128,7 +128,7 @@ struct neighbours {
 };
 neighbours along(float coordinate, long long size, cudaTextureAddressMode mode, const view& v) {
   const bool normalized = v.description.normalizedCoords != 0;
-  // Larger numbers are beyond any array, and would not fit an integer. NaN becomes 0.
+  // Larger coordinates are beyond any array and do not fit an integer. NaN becomes 0.
   float x = normalized ? coordinate * static_cast<float>(size) : coordinate;
   x = std::isnan(x) ? 0 : std::clamp(x, -1e9f, 1e9f);
   neighbours n;
@@ -144,7 +144,7 @@ neighbours along(float coordinate, long long size, cudaTextureAddressMode mode, 
   return n;
 }
 
-/// The face of a cube that a direction meets, and the point: the direction becomes coordinates in 0 .. 1.
+/// The face of a cube that a direction meets. Replaces the direction by that point's coordinates in 0 .. 1.
 int cube_face(float& x, float& y, float z) {
   const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
   float s = 0, t = 0, m = 1;
@@ -203,7 +203,7 @@ cudaError_t make_view(unsigned long long* object, const cudaResourceDesc* resour
   }
   if (!is_format(v.channels) || v.width < 1 || v.height < 1) return fail(cudaErrorInvalidValue);
   v.bytes_per_texel = texel_bytes(v.channels);
-  // Only numbers can be filtered.
+  // Only floating-point texels can be filtered.
   if (description && description->filterMode == cudaFilterModeLinear && v.channels.f != cudaChannelFormatKindFloat &&
       description->readMode == cudaReadModeElementType)
     return fail(cudaErrorInvalidValue);
@@ -299,7 +299,7 @@ cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* c
   const std::size_t bytes = made.pitch * made.rows() * made.slices();
   if (const cudaError_t error = allocate(&begin, bytes, memory_kind::device, __builtin_return_address(0))) return error;
   const std::scoped_lock lock(runtime_mutex());
-  mark_valid(reinterpret_cast<std::uintptr_t>(begin), bytes);  // surfaces write here unobserved
+  mark_valid(reinterpret_cast<std::uintptr_t>(begin), bytes);  // surface writes are not observed
   made.begin = static_cast<char*>(begin);
   *array = new cudaArray(made);
   return cudaSuccess;

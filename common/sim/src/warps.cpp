@@ -12,7 +12,7 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   if (mask != any_lanes && !((mask >> lane_number()) & 1)) {
     observer_.report(fault::missing_lane, make_site(pc, 0, operation::load), space::shared,
                      {block_->number, current_number_}, 0, 0, "the calling lane itself is not in the mask");
-    mask = 1u << lane_number();  // it meets no other lane
+    mask = 1u << lane_number();  // the lane meets no other
   }
   if (recording_) {
     const access meeting{make_site(pc, 0, operation::sync, last_depth()), mask};
@@ -30,14 +30,14 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
   self.combine = combine;
   self.waits_at = pc;
   self.now = state::at_collective;
-  // The last lane to come completes the call and need not wait. Lanes run in order: the highest are the last.
+  // The last lane to arrive completes the call and need not wait. Lanes run in order, so the highest arrives last.
   if (mask != any_lanes) {
     const unsigned first = warp_first();
     const auto is_here = [&](unsigned lane) {
       return first + lane < threads().size() && threads()[first + lane].meets(self);
     };
     unsigned missing =
-        std::rotr(mask, static_cast<int>(lane_number() + 1));  // begins with the next lane: usually missing
+        std::rotr(mask, static_cast<int>(lane_number() + 1));  // the next lane first: it is usually missing
     while (missing != 0 &&
            is_here((lane_number() + 1 + static_cast<unsigned>(std::countr_zero(missing))) % lanes_per_warp))
       missing &= missing - 1;
@@ -55,7 +55,7 @@ void worker::meet(unsigned mask, void* argument, combine_function combine, std::
 /// Completes calls that wait only for returned lanes, which will not arrive. True if a lane can continue.
 bool worker::settle_collectives(unsigned first, unsigned count) {
   bool any = false;
-  unsigned moving = 0;  // lanes that may still come
+  unsigned moving = 0;  // lanes that may still arrive
   for (unsigned lane = 0; lane < count; ++lane) {
     const state now = threads()[first + lane].now;
     moving |= static_cast<unsigned>(now != state::at_collective && now != state::done) << lane;
@@ -79,7 +79,7 @@ bool worker::settle_collectives(unsigned first, unsigned count) {
   return any || release_any_lanes(first, count);
 }
 
-/// Every lane waits, some of them for any lanes: of the latter, releases those at the lowest program counter.
+/// Called when every lane waits, some for any lanes: of these, releases those at the lowest program counter.
 bool worker::release_any_lanes(unsigned first, unsigned count) {
   const thread_state* lowest = nullptr;
   for (unsigned lane = 0; lane < count; ++lane) {

@@ -1,5 +1,5 @@
-// Products of a warpgroup (wgmma). Each warp computes its 16 rows when its lanes meet; the first warp reports the reads
-// of all four to the checkers.
+// Products of a warpgroup (wgmma). Each warp computes its 16 rows when its lanes meet; the first warp reports all four
+// warps' reads to the checkers.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "sim/float8.h"
 #include "sim/tensor.h"
 
-// One for each OS thread. Outside the namespace: program.cpp knows what is ours by the prefix sim_.
+// One per OS thread. Outside the namespace: program.cpp recognises our variables by the prefix sim_.
 __thread void* sim_product_operands = nullptr;
 
 namespace sim {
@@ -32,7 +32,7 @@ class factor {
     constexpr unsigned spans[] = {16, 128, 64, 32};
     span_ = spans[descriptor >> 62];
   }
-  /// Along k: chunk `c` of row `r`. Otherwise: chunk `c` of the row at k = `r`.
+  /// If rows run along k: chunk `c` of row `r`. Otherwise: chunk `c` of the row at k = `r`.
   std::uintptr_t chunk(unsigned r, unsigned c) const {
     std::uintptr_t offset = 0;
     if (span_ == chunk_bytes)
@@ -103,7 +103,7 @@ struct operands {
   T a[rows_of_warp][most_depth], b[most_depth][most_columns], sums[rows_of_warp][most_columns];
 };
 
-/// Row after row, in the order of k.
+/// Row by row, in the order of k.
 template <class T>
 void multiply_and_add(operands<T>& o, unsigned n, unsigned depth) {
   for (unsigned i = 0; i < rows_of_warp; ++i)
@@ -170,7 +170,7 @@ float sum_in(const warpgroup_product& p, unsigned r, float) {
   return p.sum == element::f32 ? bit_cast<float>(p.sums[r])
                                : decode<binary16>(static_cast<std::uint16_t>(p.sums[r / 2] >> 16 * (r % 2)));
 }
-int sum_in(const warpgroup_product&, unsigned, int) { return 0; }  // the caller adds where the sum may overflow
+int sum_in(const warpgroup_product&, unsigned, int) { return 0; }  // the caller adds: the sum may overflow
 void put(warpgroup_product& p, unsigned r, float value) {
   if (p.sum == element::f32)
     p.sums[r] = bit_cast<unsigned>(value);

@@ -25,7 +25,7 @@ namespace sim {
 namespace context = boost::context::detail;
 
 constexpr std::size_t stack_bytes = std::size_t{256} * 1024, max_threads = 1024;
-constexpr std::size_t max_stacks = std::size_t{144} * 2048;  // of one worker: no GPU has more resident threads
+constexpr std::size_t max_stacks = std::size_t{144} * 2048;  // per worker: no GPU has more resident threads
 constexpr std::size_t record_stride = record_capacity + 4;   // lanes start in different cache sets
 
 struct fiber_stack {
@@ -33,11 +33,11 @@ struct fiber_stack {
   context::fcontext_t context = nullptr;  // where to continue; null: never started, or abandoned
 };
 
-// A thread that has taken this many steps (accesses, and iterations of loops that are not recorded) since it last met
-// others may be spinning, so it is checked.
+// A thread that has taken this many steps (accesses, and iterations of unrecorded loops) since it last met others may
+// be spinning, so it is checked.
 constexpr unsigned steps_before_look = 8 * record_capacity;
 
-/// The program ends: workers add their counts and stop.
+/// Set when the program ends: workers add their counts and stop.
 extern std::atomic<bool> workers_stopped;
 
 class worker {
@@ -84,7 +84,7 @@ class worker {
   void count_matrix_access(std::uintptr_t pc) {
     if (observing_) counts().matrix_accesses.insert(pc);
   }
-  /// A compare-and-swap, before it is recorded: whether this lane's last access to the address was a plain load.
+  /// Before a compare-and-swap is recorded: notes this lane's last access to the address if it was a plain load.
   void note_compare(std::uintptr_t address) {
     const access* const begin = records_[lane_number()].begin;
     const auto recent = std::min<std::ptrdiff_t>(write - begin, 64);
@@ -102,7 +102,7 @@ class worker {
   block_order* order() { return observing_ && recording_ ? &block_->shadow.order : nullptr; }
   unsigned number_in_block() const { return current_number_; }
   bool may_be_early() const { return grid_->others.at_begin != nullptr; }
-  /// True if other threads have run meanwhile.
+  /// Returns whether other threads have run meanwhile.
   bool note_order(std::uint64_t record, std::uintptr_t frame) {
     if (record == 0) return false;
     put_order(record);
@@ -120,7 +120,7 @@ class worker {
                  std::uintptr_t frame);
   void commit_bulk();
   void wait_for_bulk(unsigned groups, std::uintptr_t frame);
-  // ---- wgmma.cpp, called from fibers, by the first lane of a warp; the first warp reports the warpgroup's reads.
+  // ---- wgmma.cpp, called from fibers by a warp's first lane; the first warp reports the warpgroup's reads.
   void issue_product(const warpgroup_product& p, std::uintptr_t pc, std::uintptr_t frame);
   void commit_products();
   void wait_for_products(unsigned groups, std::uintptr_t pc, std::uintptr_t frame);
@@ -129,7 +129,7 @@ class worker {
   // ---- clusters.cpp, called from fibers
   dim3 cluster_shape() const { return grid_->what->config.cluster; }
   running_block& block() { return *block_; }
-  /// The block of the cluster whose shared memory contains an address, and the corresponding address there.
+  /// The cluster's block whose shared memory contains an address, and the corresponding address there.
   struct shared_place {
     running_block* block = nullptr;
     std::uintptr_t address = 0;
@@ -143,7 +143,7 @@ class worker {
 
   void named_barrier(unsigned id, unsigned threads, bool wait, std::uintptr_t pc, std::uintptr_t frame);
   std::uint64_t depth_of(std::uintptr_t frame) const { return ((stack_top - frame) >> 4) & 0xffff; }
-  /// For functions that know their caller's program counter but not its frame.
+  /// For functions that know their caller's program counter but not the frame.
   std::uint64_t last_depth() const {
     return write != records_[lane_number()].begin ? site_depth(write[-1].site) : current_->depth;
   }
@@ -188,7 +188,7 @@ class worker {
   std::vector<thread_state>& threads() { return block_->threads; }
   static std::uint64_t waiting_site(const thread_state& t) { return make_site(t.waits_at, 0, operation::load); }
 
-  /// As part of the previous instruction.
+  /// Records it as part of the previous instruction.
   void put_order(std::uint64_t record) {
     const bool none = write == records_[lane_number()].begin;
     const std::uint64_t at =
@@ -238,19 +238,19 @@ class worker {
   std::vector<fiber_stack*> free_stacks_;
   context::fcontext_t scheduler_ = nullptr;
   grid_run* grid_ = nullptr;
-  block_schedule::turn turn_;  // its counts have not been added yet
+  block_schedule::turn turn_;  // the current turn: its counts have not been added yet
   observer observer_;
   std::vector<access> record_memory_ = std::vector<access>(lanes_per_warp * record_stride);
   std::array<lane_records, lanes_per_warp> records_;
   running_block* block_ = nullptr;
   std::deque<std::unique_ptr<running_block>> spare_blocks_;
-  std::vector<std::unique_ptr<running_block>> returned_;  // blocks of clusters that have not ended
+  std::vector<std::unique_ptr<running_block>> returned_;  // blocks whose clusters have not ended
   thread_state* current_ = nullptr;
   bool observing_ = true;  // the block is observed
   bool recording_ = true;  // the thread's accesses are recorded; in an unobserved block, to check the thread
   unsigned turns_ = 0;
   bool looked_at_ = false;           // the thread was checked when it yielded
-  std::uintptr_t caller_stack_ = 0;  // of the kernel's code, when the thread was checked
+  std::uintptr_t caller_stack_ = 0;  // of the kernel's code, set when the thread is checked
   std::array<std::uint64_t, std::initializer_list<int>{SIM_KEPT_REGISTERS}.size() + 1> caller_registers_{};
   unsigned warp_first_ = 0;                           // of the warp that is being merged
   unsigned current_number_ = 0;                       // linear index of current_ in its block
