@@ -1,5 +1,5 @@
-// Cooperative groups: a block, a grid, and the groups of lanes within a warp. A tile and a coalesced group are the same
-// thing here, a mask of lanes; a lane's rank is its place among the set bits.
+// Cooperative groups: a block, a grid, and the groups of lanes within a warp. Here a tile and a coalesced group are
+// both a mask of lanes; a lane's rank is its place among the set bits.
 #pragma once
 #define _COOPERATIVE_GROUPS_H_  // programs test for it
 
@@ -43,7 +43,7 @@ unsigned match_any(unsigned mask, T value, const void* pc) {
 inline unsigned thread_in_block() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 inline unsigned threads_of_block() { return blockDim.x * blockDim.y * blockDim.z; }
 constexpr unsigned lanes(unsigned count) { return count >= 32 ? sim::full_mask : (1u << count) - 1; }
-/// The lanes of the tile of `size` that the calling lane is in.
+/// The lanes of the calling lane's tile of `size`.
 inline unsigned tile_mask(unsigned size) { return lanes(size) << (sim::lane_number() / size * size); }
 
 }  // namespace detail
@@ -214,7 +214,7 @@ class warp_group : public thread_group {
       ranks |= ((lanes >> __builtin_ctz(rest)) & 1) << bit;
     return ranks;
   }
-  /// The mask without lanes beyond the end of a block whose last warp is not full.
+  /// The mask without the lanes that a partial last warp lacks.
   unsigned present() const {
     const unsigned first = detail::thread_in_block() - sim::lane_number();
     return mask_ & detail::lanes(detail::threads_of_block() - first);

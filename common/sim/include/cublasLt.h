@@ -71,7 +71,7 @@ enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,
 };
 
-// Programs may keep these in their own storage (...Init), but do not look inside.
+// Programs may store these themselves (...Init), but do not look inside.
 struct cublasLtMatmulPreferenceOpaque_t {};
 struct cublasLtMatmulDescOpaque_t {
   cublasComputeType_t compute;

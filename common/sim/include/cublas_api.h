@@ -1,3 +1,3 @@
-// Answered by the simulated device.
+// Here all of it is in cublas_v2.h.
 #pragma once
 #include "cublas_v2.h"

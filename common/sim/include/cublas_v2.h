@@ -156,7 +156,8 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
                                    void* const c[], cudaDataType c_type, int ldc, int batches,
                                    cublasComputeType_t compute, cublasGemmAlgo_t algorithm);
 
-// T is the element type, R the type of absolute values. Functions for all types; for real types; for complex types.
+// T is the element type, R the type of absolute values. First functions for all types, then for real types, then for
+// complex types.
 #define SIM_CUBLAS(X, RX, T, R)                                                                                        \
   cublasStatus_t cublas##X##gemm_v2(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,      \
                                     int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,            \
@@ -394,7 +395,7 @@ SIM_CUBLAS_COMPLEX(Z, Zd, SIM_COMPLEX_DOUBLE, double)
 #define cublasIcamin cublasIcamin_v2
 #define cublasIzamin cublasIzamin_v2
 
-/// As before cuBLAS 11: the compute type is a type of elements.
+/// Before cuBLAS 11, the compute type was an element type.
 inline cublasComputeType_t sim_compute_type(cudaDataType type) {
   return type == CUDA_R_64F   ? CUBLAS_COMPUTE_64F
          : type == CUDA_R_32I ? CUBLAS_COMPUTE_32I

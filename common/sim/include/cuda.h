@@ -1,7 +1,6 @@
 // The driver API's <cuda.h> on the simulated device: devices, contexts, memory, streams, events, and launches of
-// kernels that are linked into the program. There is one context per device, the primary one, as in the runtime API,
-// so everything here is the runtime API under other names. Modules and kernels compiled at run time are refused by
-// simcc.
+// kernels that are linked into the program. There is one context per device, the primary one, as in the runtime API, so
+// everything here is the runtime API under other names. simcc refuses modules and kernels compiled at run time.
 #pragma once
 #define __cuda_cuda_h__  // programs test for it
 
@@ -190,7 +189,7 @@ constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = cudaHostAllocPortable, CU_MEMHOSTA
 namespace sim::driver {
 inline CUresult of(cudaError_t error) { return static_cast<CUresult>(error); }
 inline void* at(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
-/// A device's primary context; device 0 has one, too, so it is never null.
+/// A device's primary context; never null, not even for device 0.
 inline CUcontext context_of(CUdevice device) { return reinterpret_cast<CUcontext>(std::intptr_t{device} + 1); }
 inline int device_of(CUcontext context) { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1; }
 }  // namespace sim::driver

@@ -11,7 +11,7 @@ enum __nv_fp4_interpretation_t { __NV_E2M1 };
 
 // ---- conversions
 
-/// Rounds to nearest, ties to even, or to zero. Numbers beyond 6, and NaN, become 6.
+/// Rounds to nearest (ties to even) or toward zero. Numbers beyond 6, and NaN, become 6.
 inline __nv_fp4_storage_t __nv_cvt_double_to_fp4(double x, __nv_fp4_interpretation_t, cudaRoundMode rounding) {
   if (std::isnan(x)) return 7;
   const double size = std::fabs(x), unit = size < 2 ? 0.5 : size < 4 ? 1 : 2;

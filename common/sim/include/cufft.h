@@ -52,10 +52,11 @@ cufftResult cufftDestroy(cufftHandle plan);
 cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream);
 cufftResult cufftGetVersion(int* version);
 cufftResult cufftPlan1d(cufftHandle* plan, int nx, cufftType type, int batch);
-/// The last dimension is the one that is contiguous.
+/// The last dimension is contiguous.
 cufftResult cufftPlan2d(cufftHandle* plan, int nx, int ny, cufftType type);
 cufftResult cufftPlan3d(cufftHandle* plan, int nx, int ny, int nz, cufftType type);
-/// `inembed` and `onembed`: the sizes of the storage, null for packed data; the steps between elements and batches.
+/// `inembed` and `onembed`: the sizes of the storage, null for packed data; then the steps between elements and
+/// batches.
 cufftResult cufftPlanMany(cufftHandle* plan, int rank, int* n, int* inembed, int istride, int idist, int* onembed,
                           int ostride, int odist, cufftType type, int batch);
 cufftResult cufftMakePlan1d(cufftHandle plan, int nx, cufftType type, int batch, std::size_t* work_bytes);

@@ -62,7 +62,7 @@ cufftResult cufftXtExec(cufftHandle plan, void* in, void* out, int direction);
 /// The function that loads each element of a transform, or stores each result; `callers`: its user argument.
 cufftResult cufftXtSetCallback(cufftHandle plan, void** callbacks, cufftXtCallbackType type, void** callers);
 cufftResult cufftXtClearCallback(cufftHandle plan, cufftXtCallbackType type);
-/// Fails, because there is one device; so do calls on the memory of several.
+/// Fails, because there is one device; so do calls on memory of several devices.
 cufftResult cufftXtSetGPUs(cufftHandle plan, int count, int* devices);
 cufftResult cufftXtMalloc(cufftHandle plan, cudaLibXtDesc** memory, cufftXtSubFormat format);
 cufftResult cufftXtFree(cudaLibXtDesc* memory);

@@ -1,5 +1,4 @@
-// CUPTI: what the Range Profiler needs on the device. The older calls of this header, deprecated since CUDA 13.0, are
-// not here.
+// CUPTI: what the Range Profiler needs on the device. Omits this header's older calls, deprecated since CUDA 13.0.
 #pragma once
 
 #include "cupti_target.h"
@@ -26,7 +25,7 @@ struct CUpti_Profiler_DeInitialize_Params {
 #define CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE \
   CUPTI_PROFILER_STRUCT_SIZE(CUpti_Profiler_DeInitialize_Params, pPriv)
 
-/// Called twice: without an image for its size, then with one.
+/// Programs call it twice: without an image, to get its size, then with one.
 struct CUpti_Profiler_GetCounterAvailability_Params {
   std::size_t structSize;
   void* pPriv;

@@ -1,4 +1,4 @@
-// CUPTI's Range Profiler: counters of stretches of a program, each kernel alone or ranges that the program begins and
+// CUPTI's Range Profiler: counters for parts of a program, either each kernel or ranges that the program begins and
 // ends.
 #pragma once
 

@@ -19,8 +19,8 @@ cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle);
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream);
 cusolverStatus_t cusolverDnGetStream(cusolverDnHandle_t handle, cudaStream_t* stream);
 
-// T is the element type, R the type of absolute values. No call needs a workspace: each asks for one element. `info`:
-// 0, or i if the i-th pivot or leading minor is unusable.
+// T is the element type, R the type of absolute values. No call needs a workspace, so each asks for one element.
+// `info`: 0, or i if the i-th pivot or leading minor is unusable.
 #define SIM_CUSOLVER(X, T, R)                                                                                         \
   cusolverStatus_t cusolverDn##X##potrf_bufferSize(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n, T* a,     \
                                                    int lda, int* elements);                                           \
@@ -42,7 +42,7 @@ cusolverStatus_t cusolverDnGetStream(cusolverDnHandle_t handle, cudaStream_t* st
   cusolverStatus_t cusolverDn##X##gesvd(cusolverDnHandle_t handle, signed char job_u, signed char job_vt, int m,      \
                                         int n, T* a, int lda, R* s, T* u, int ldu, T* vt, int ldvt, T* work,          \
                                         int elements, R* real_work, int* info);
-// Their names differ for complex elements: orgqr and ungqr, ormqr and unmqr, syevd and heevd.
+// Calls with another name for complex elements: orgqr and ungqr, ormqr and unmqr, syevd and heevd.
 #define SIM_CUSOLVER_NAMED(X, T, R, orgqr, ormqr, syevd)                                                               \
   cusolverStatus_t cusolverDn##X##orgqr##_bufferSize(cusolverDnHandle_t handle, int m, int n, int k, const T* a,       \
                                                      int lda, const T* tau, int* elements);                            \
@@ -73,7 +73,7 @@ SIM_CUSOLVER_TYPES(SIM_CUSOLVER, SIM_CUSOLVER_NAMED)
 #undef SIM_CUSOLVER_NAMED
 }
 
-// The same with sizes of 64 bits; the types of the elements are arguments. All matrices of a call have one type.
+// The same with 64-bit sizes and the element types as arguments. All matrices of a call have one type.
 enum cusolverDnFunction_t { CUSOLVERDN_GETRF = 0, CUSOLVERDN_POTRF = 1 };
 enum cusolverAlgMode_t { CUSOLVER_ALG_0 = 0, CUSOLVER_ALG_1 = 1, CUSOLVER_ALG_2 = 2 };
 extern "C" {

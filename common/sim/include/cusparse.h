@@ -1,5 +1,5 @@
 // The simulated device's cuSPARSE, computed on the host with Eigen: matrices in CSR, CSC and COO, real values. Sums are
-// in FP64 and rounded once.
+// in FP64 and are rounded once.
 #pragma once
 #define CUSPARSE_H_  // programs test for it
 
@@ -152,7 +152,7 @@ cusparseStatus_t cusparseDestroyDnMat(cusparseConstDnMatDescr_t matrix);
 cusparseStatus_t cusparseDnMatGetValues(cusparseDnMatDescr_t matrix, void** values);
 cusparseStatus_t cusparseDnMatSetStridedBatch(cusparseDnMatDescr_t matrix, int batches, std::int64_t stride);
 
-// ---- products. No call needs a buffer: each asks for one byte, since programs allocate what they are told.
+// ---- products. No call needs a buffer, so each asks for one byte, since programs allocate what they are told.
 
 cusparseStatus_t cusparseAxpby(cusparseHandle_t handle, const void* alpha, cusparseConstSpVecDescr_t x,
                                const void* beta, cusparseDnVecDescr_t y);
@@ -248,7 +248,7 @@ cusparseStatus_t cusparseSpSM_solve(cusparseHandle_t handle, cusparseOperation_t
                                     cusparseSpSMDescr_t description);
 cusparseStatus_t cusparseCreateCsrilu02Info(csrilu02Info_t* info);
 cusparseStatus_t cusparseDestroyCsrilu02Info(csrilu02Info_t info);
-/// The row of the first zero on the diagonal, -1 if there is none.
+/// The row of the first zero on the diagonal; -1 if there is none.
 cusparseStatus_t cusparseXcsrilu02_zeroPivot(cusparseHandle_t handle, csrilu02Info_t info, int* position);
 #define SIM_CUSPARSE(X, T)                                                                                            \
   cusparseStatus_t cusparse##X##csrilu02_bufferSize(cusparseHandle_t handle, int m, int nonzeros,                     \
@@ -300,7 +300,7 @@ cusparseStatus_t cusparseXcoo2csr(cusparseHandle_t handle, const int* rows, int 
 cusparseStatus_t cusparseCreateIdentityPermutation(cusparseHandle_t handle, int n, int* permutation);
 cusparseStatus_t cusparseXcsrsort_bufferSizeExt(cusparseHandle_t handle, int m, int n, int nonzeros,
                                                 const int* row_offsets, const int* columns, std::size_t* bytes);
-/// Sorts each row by column; the permutation, null or an identity at first, becomes each entry's original position.
+/// Sorts each row by column. The permutation, initially null or the identity, becomes each entry's original position.
 cusparseStatus_t cusparseXcsrsort(cusparseHandle_t handle, int m, int n, int nonzeros, const cusparseMatDescr_t a,
                                   const int* row_offsets, int* columns, int* permutation, void* buffer);
 }

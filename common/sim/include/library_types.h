@@ -1,4 +1,4 @@
-// Types of elements that libraries take.
+// Element types for libraries.
 #pragma once
 
 enum cudaDataType {

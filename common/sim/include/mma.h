@@ -1,5 +1,5 @@
 // Matrix products by a warp (nvcuda::wmma). CUDA does not define which lane holds which element; here the layout is
-// that of the mma instructions: 8 by 8 parts, in which a lane holds two neighbours of a row or, in matrix_b, of a
+// that of the mma instructions: 8 by 8 parts, in which a lane holds two neighbours in a row or, in matrix_b, in a
 // column.
 #pragma once
 
@@ -55,12 +55,12 @@ class fragment {
   storage_element_type x[num_elements];
 
   static constexpr bool by_column = std::is_same_v<Use, matrix_b>;
-  /// Element i of a lane: its row and column in the matrix.
+  /// Row and column in the matrix of a lane's element i.
   SIM_QUIET static constexpr int row(unsigned lane, int i) { return by_column ? along(lane, i) : across(lane, i); }
   SIM_QUIET static constexpr int column(unsigned lane, int i) { return by_column ? across(lane, i) : along(lane, i); }
 
  private:
-  // Lengths along and across the pairs; 8x8x4 has parts of 4 along, with one element of each lane.
+  // Lengths along and across the pairs; in 8x8x4, parts have length 4 along, with one element per lane.
   static constexpr int length = by_column ? rows : columns;
   static constexpr int part = length < 8 ? length : 8, in_part = part / 4, parts = length / part;
   SIM_QUIET static constexpr int along(unsigned lane, int i) {
@@ -82,7 +82,7 @@ inline void whole_warp(const void* pc) {
 template <class Layout>
 constexpr bool is_row_major = std::is_same_v<Layout, row_major>;
 
-/// Neighbours in memory take one access.
+/// Loads or stores neighbours in memory with one access.
 template <class Fragment, class Each>
 __attribute__((always_inline)) inline void by_pairs(unsigned ld, bool row_major, Each each) {
   const unsigned lane = sim::lane_number();
@@ -98,7 +98,7 @@ __attribute__((always_inline)) inline void by_pairs(unsigned ld, bool row_major,
   }
 }
 
-/// One element or two. Does not call memcpy, which would be observed.
+/// Copies one or two elements. Does not call memcpy, which would be observed.
 template <class T>
 __attribute__((always_inline)) SIM_QUIET inline void move(void* to, const void* from, int count) {
   __builtin_memcpy(to, from, sizeof(T));
@@ -198,7 +198,7 @@ SIM_CALLED_HERE void mma_sync(fragment<accumulator, m, n, k, Result>& d,
   using call = detail::operands<fragment<accumulator, m, n, k, Result>, fragment<matrix_a, m, n, k, Left, LayoutA>,
                                 fragment<matrix_b, m, n, k, Right, LayoutB>, fragment<accumulator, m, n, k, Sums>>;
   call mine{&d, &a, &b, &c};
-  // In steps of m16n8k16, m16n8k8 (tf32) or m8n8k4 (double), as compilers do it.
+  // In steps of m16n8k16, m16n8k8 (tf32) or m8n8k4 (double), as compilers do.
   constexpr unsigned step =
       std::is_same_v<Left, double> ? 8 * 8 * 4 : 16 * 8 * (std::is_same_v<Left, precision::tf32> ? 8 : 16);
   sim::count_tensor(detail::element_of<Left>, detail::element_of<Result>, m, n, k, m * n * k / step);

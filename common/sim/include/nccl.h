@@ -1,4 +1,5 @@
-// NCCL: collectives between simulated devices, of one process or several on the same machine. See common/sim/README.md.
+// NCCL: collectives between the simulated devices of one or several processes on the same machine. See
+// common/sim/README.md.
 #pragma once
 
 #define NCCL_H_

@@ -1,3 +1,3 @@
-// Answered by the simulated device.
+// Here all of it is in cuda_runtime.h.
 #pragma once
 #include "cuda_runtime.h"

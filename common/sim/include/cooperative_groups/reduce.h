@@ -27,8 +27,7 @@ SIM_GROUP_OPERATOR(bit_xor, a ^ b)
 
 namespace detail {
 
-/// All lanes' values, by rank, as each lane gets them. They are copied as bytes, because T's functions belong to the
-/// program.
+/// All lanes' values by rank; every lane gets a copy. Copied as bytes, because T's functions belong to the program.
 template <class T>
 struct gathered {
   static_assert(std::is_trivially_copyable_v<T> || sim::is_shuffled<T>, "lanes exchange the bytes of a value");
@@ -58,12 +57,12 @@ SIM_UNOBSERVED void gather(unsigned mask, const T* value, gathered<T>& all, cons
   __builtin_memcpy(all.own, static_cast<const void*>(value), sizeof(T));
   sim::meet(mask, &all, &combine_gathered<T>, pc);
 }
-/// The program's own code, in the lane's own thread: observed, and not inlined into unobserved code.
+/// Runs the program's own code in the lane's own thread: observed, and not inlined into unobserved code.
 template <class T, class Op>
 __attribute__((noinline)) void apply(Op& op, T& to, const T& a, const T& b) {
   to = op(a, b);
 }
-/// Neighbours first, as in a tree of shuffles, so floating-point sums round as on a GPU. In place.
+/// Combines neighbours first, as a tree of shuffles does, so that floating-point sums round as on a GPU. In place.
 template <class T, class Op>
 SIM_UNOBSERVED void fold(gathered<T>& all, Op& op) {
   unsigned half = 1;

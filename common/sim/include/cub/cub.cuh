@@ -16,7 +16,7 @@
 #include "cuda_runtime.h"
 
 namespace sim {
-/// A library's work on the host: `work` runs now or, if the stream is being captured, when the graph runs.
+/// Runs a library's `work` on the host, now or, if the stream is being captured, when the graph runs.
 cudaError_t library_call(const char* name, cudaStream_t stream, double flops, double bytes,
                          const std::function<void()>& work);
 void host_wrote(const void* pointer, std::size_t bytes);
@@ -78,7 +78,7 @@ struct ArgMin {
   }
 };
 
-/// Converts a number's bits to an unsigned number in the same order, and back.
+/// Converts a number's bits to an unsigned number that sorts in the same order, and back.
 template <class T>
 struct Traits {
   using UnsignedBits =
@@ -137,8 +137,7 @@ T warp_reduce(unsigned mask, T value, Op&& op, const void* pc) {
   return groups::reduce_lanes(mask, value, op, pc);
 }
 
-/// A thread's own items, in order.
-/// For algorithms that are given no TempStorage.
+/// Storage for algorithms that are given no TempStorage.
 template <class T>
 T& private_storage() {
   __shared__ T storage;
@@ -313,7 +312,7 @@ class BlockScan {
   }
 
  private:
-  /// Combines the values of all threads before this one; returns true in thread 0, which has none before it.
+  /// Combines the values of all earlier threads; returns true in thread 0, which has none.
   template <class Op>
   bool scan(T value, T& before, Op op, T& total) {
     const unsigned thread = detail::groups::thread_in_block(), warp = thread / 32;
@@ -337,7 +336,7 @@ class BlockScan {
 
 enum BlockHistogramAlgorithm { BLOCK_HISTO_SORT, BLOCK_HISTO_ATOMIC };
 
-/// How often each number from 0 to Bins - 1 occurs among the items of a block. By atomics, whatever the algorithm.
+/// How often each number from 0 to Bins - 1 occurs among a block's items. Uses atomics, whatever the algorithm.
 template <class T, int X, int Items, int Bins, BlockHistogramAlgorithm Algorithm = BLOCK_HISTO_SORT, int Y = 1,
           int Z = 1>
 class BlockHistogram {
@@ -362,8 +361,8 @@ class BlockHistogram {
   }
 };
 
-/// Calls the operator for each item and the one before it (Left) or after it (Right); the neighbour at the block's end
-/// may be given.
+/// Calls the operator for each item and the one before it (Left) or after it (Right); the caller may supply the
+/// neighbour at the block's end.
 template <class T, int X, int Y = 1, int Z = 1>
 class BlockAdjacentDifference {
   static constexpr int threads = X * Y * Z;
@@ -405,7 +404,7 @@ class BlockAdjacentDifference {
   }
 
  private:
-  // Items beyond the valid ones, and an item without a neighbour, stay unchanged. `out` may be `items`.
+  // Items beyond the valid ones and an item without a neighbour stay unchanged. `out` may be `items`.
   template <int Items, class Out, class Op>
   void left(T (&items)[Items], Out (&out)[Items], Op op, T* before, int valid) {
     const int thread = static_cast<int>(detail::groups::thread_in_block());
@@ -645,7 +644,7 @@ struct DeviceScan {
                                   cudaStream_t stream = nullptr) {
     return ExclusiveScan(temporary, bytes, in, out, cub::Sum(), Out{}, n, stream);
   }
-  // A scan begins again at each element whose key differs from the one before.
+  // A scan starts over at each element whose key differs from the previous one.
   template <class Keys, class In, class Out, class Op, class Count, class Equal = cub::Equality>
   static cudaError_t InclusiveScanByKey(void* temporary, std::size_t& bytes, Keys keys, In in, Out* out, Op op, Count n,
                                         Equal equal = {}, cudaStream_t stream = nullptr) {
@@ -719,7 +718,7 @@ struct DeviceRadixSort {
                           Value* values_out, Count n, bool descending, int first_bit, int end_bit,
                           cudaStream_t stream) {
     if (first_bit != 0 || end_bit != sizeof(Key) * 8) return cudaErrorNotSupported;  // keys are compared whole
-    const double passes = sizeof(Key);  // a byte in each, all keys read and written
+    const double passes = sizeof(Key);  // one per byte, each reading and writing all keys
     return detail::call(
         "cub::DeviceRadixSort", temporary, bytes, out, n, 2 * passes * detail::moved(in, n), stream, [=] {
           std::vector<Count> order(n);

@@ -1,5 +1,5 @@
-// The CUDA runtime API of the simulated device: same names, same error codes, modelled clock. A call has done its work
-// when it returns; only the clock is asynchronous.
+// The simulated device's CUDA runtime API: same names, same error codes, modelled clock. A call finishes its work
+// before it returns; only the clock is asynchronous.
 #pragma once
 
 #include <cstddef>
@@ -215,7 +215,7 @@ enum cudaDriverEntryPointQueryResult {
 constexpr unsigned long long cudaEnableDefault = 0, cudaEnableLegacyStream = 1, cudaEnablePerThreadDefaultStream = 2;
 
 extern "C" {
-/// Returns addresses of the functions for tensor maps only; reports others as missing.
+/// Returns only the addresses of the functions for tensor maps; reports others as missing.
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
                                              unsigned long long flags, cudaDriverEntryPointQueryResult* how = nullptr);
 // ---- errors, device
@@ -346,7 +346,7 @@ namespace sim {
 /// From now on the program's host code may read and write device memory, as host libraries do.
 void share_device_memory_with_host();
 enum class memory_kind : unsigned char { device, managed, pinned };
-/// `pc` identifies the line that allocates, for the report about memory that was never freed.
+/// `pc` identifies the allocating line, for the report on memory that was never freed.
 cudaError_t allocate(void** pointer, std::size_t bytes, memory_kind kind, const void* pc);
 /// The same in stream order: if the stream is being captured, each launch of the graph allocates this address.
 cudaError_t allocate_async(void** pointer, std::size_t bytes, cudaStream_t stream, const void* pc);
@@ -514,7 +514,7 @@ cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T& symbol) {
   return cudaSuccess;
 }
 
-// CUDA 13 takes a location where CUDA 12 took a device; -1 was the host.
+// CUDA 13 takes a location where CUDA 12 took a device, with -1 for the host.
 inline cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int device,
                                         cudaStream_t stream = nullptr) {
   return sim::prefetch(pointer, bytes, sim::location_of(device), stream);

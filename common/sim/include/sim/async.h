@@ -11,8 +11,8 @@
 
 namespace sim {
 
-/// Counts the load now, and the store when the copy happens; both at `pc`. The last `zeros` bytes become zero. For the
-/// race check the copy may write at any moment until then. `barrier`: the cuda::barrier whose phase waits for the copy;
+/// Counts the load now and the store when the copy happens, both at `pc`. The last `zeros` bytes become zero. For the
+/// race check, the copy may write at any time until then. `barrier`: the cuda::barrier whose phase waits for the copy;
 /// null: the thread itself waits.
 void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros, const void* barrier, const void* pc);
 void commit_copies();
@@ -21,7 +21,7 @@ void wait_for_copies(std::size_t groups);
 /// Performs the calling thread's copies that this barrier waits for.
 void make_barrier_copies(const void* barrier);
 
-/// Thread `rank` of `size` copies its part, in the widest pieces that both addresses allow.
+/// Copies the part of thread `rank` of `size`, in the widest pieces that both addresses allow.
 inline void copy_part(unsigned rank, unsigned size, void* to, const void* from, std::size_t bytes, const void* barrier,
                       const void* pc) {
   const auto bits = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
@@ -176,7 +176,7 @@ class pipeline {
       : group_(group), alone_(false), stages_(stages) {}
 
   SIM_CALLED_HERE void producer_acquire() {
-    if (acquired_++ >= stages_ && !alone_) group_.sync();  // the others must have finished with the stage
+    if (acquired_++ >= stages_ && !alone_) group_.sync();  // the other threads must be done with the stage
   }
   void producer_commit() {
     sim::commit_copies();

@@ -1,4 +1,4 @@
-// CUDA's atomic functions. An atomic of a warp is one instruction, at the line that calls it.
+// CUDA's atomic functions. A warp's atomic is one instruction, at the line that calls it.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace sim {
 
-/// Replaces *address by op(*address) atomically and returns the old value. Not observed. `op` is not copied: a lambda's
-/// copy constructor has hooks, at which the thread could be interrupted after its access was recorded.
+/// Replaces *address by op(*address) atomically and returns the old value. Not observed. Does not copy `op`: a lambda's
+/// copy constructor has hooks, which could interrupt the thread after its access was recorded.
 template <class T, class Operation>
 SIM_UNOBSERVED T exchange_by(T* address, const Operation& op) {
   T old, desired;
@@ -52,7 +52,7 @@ SIM_UNOBSERVED SIM_WIDE_ATOMIC T exchange_16(T* address, const T* compare, T val
   return old;
 }
 
-/// One instruction for a vector of floats; each element is updated atomically by itself.
+/// One instruction for a vector of floats; each element's update is atomic on its own.
 template <class Vector>
 SIM_UNOBSERVED Vector add_elements(Vector* address, Vector value, const void* pc, scope within) {
   observe_atomic(address, sizeof(Vector), pc, false, within);
@@ -103,7 +103,7 @@ SIM_UNOBSERVED bool ordered_exchange_if(T* address, T& expected, T desired, int 
 
 }  // namespace sim
 
-// Each for CUDA's scopes: device, block and system.
+// Defines each function for CUDA's scopes: device, block and system.
 #define SIM_SCOPES(define, name, ...) \
   define(name, device, __VA_ARGS__) define(name##_block, block, __VA_ARGS__) define(name##_system, device, __VA_ARGS__)
 #define SIM_LIST(...) __VA_ARGS__

@@ -1,5 +1,5 @@
-// For programs compiled with -std=c++14 or older, which simcc compiles as C++17: without C++17's std::data, std::size
-// and std::empty. With `using namespace std;` they would make a program's own `int* data` ambiguous.
+// For programs with -std=c++14 or older, which simcc compiles as C++17: hides C++17's std::data, std::size and
+// std::empty, which would make a program's own `int* data` ambiguous after `using namespace std;`.
 #pragma once
 
 #if defined SIM_BEFORE_CXX17 && __has_include(<bits/range_access.h>)

@@ -29,7 +29,7 @@ struct mbarrier {
 };
 void init_mbarrier(mbarrier* b, unsigned count, const void* pc);
 void end_mbarrier(mbarrier* b, const void* pc);
-/// `count` threads arrive, `dropped` of them for the last time; expects `bytes` more (negative: they have arrived).
+/// `count` threads arrive, `dropped` of them for the last time; expects `bytes` more (negative: bytes have arrived).
 /// Returns the previous word.
 unsigned long long arrive_at(mbarrier* b, unsigned count, unsigned dropped, int bytes, const void* pc);
 /// Waits until the phase with this parity ends, or as long as the hardware would. Returns whether it has ended.
@@ -42,8 +42,8 @@ enum class bulk_reduction : std::uint8_t { none, add, min, max, inc, dec, bit_an
 enum class number : std::uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, tf32 };
 
 constexpr unsigned own_rank = 0;  ///< in a copy's `ranks`: the block in whose shared memory `to` is
-/// Multiples of 16 bytes at multiples of 16. `ranks`: the blocks of the cluster (a bit each) that get the copy, each at
-/// the offset of `to` and with its own `arrived`.
+/// Sizes and addresses are multiples of 16 bytes. `ranks`: the cluster's blocks that get the copy, a bit each; in each
+/// the copy goes to the offset of `to` and signals the block's own `arrived`.
 void copy_bulk_in(void* to, const void* from, unsigned bytes, mbarrier* arrived, unsigned ranks, const void* pc);
 void copy_bulk_out(void* to, const void* from, unsigned bytes, bulk_reduction how, number type, const void* pc);
 /// The box of the tensor map that begins at `at`, innermost coordinate first.
@@ -69,12 +69,12 @@ void* in_block(const void* shared, unsigned rank, const void* pc);
 /// The block of the cluster whose shared memory contains the address.
 unsigned rank_of(const void* shared);
 bool is_in_cluster(const void* address);
-/// Addresses as PTX sees them: 32 bits. The block's own shared memory begins at 0.
+/// 32-bit addresses as in PTX. The block's own shared memory begins at 0.
 std::size_t cluster_offset(const void* address);
 void* cluster_address(std::size_t offset);
 void arrive_at_cluster(const void* pc);
 void wait_for_cluster(const void* pc);
-/// The dimensions of __cluster_dims__, called at the kernel's start: from then on blocks run in clusters.
+/// Called at a kernel's start with the dimensions of __cluster_dims__: from then on, blocks run in clusters.
 void require_cluster(unsigned x, unsigned y, unsigned z, const void* pc);
 SIM_CALLED_HERE void cluster_dims(unsigned x, unsigned y = 1, unsigned z = 1) { require_cluster(x, y, z, SIM_CALLER); }
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// SIM_CALLED_HERE marks functions that report their caller's line and so must not be inlined. SIM_UNOBSERVED marks
-// functions that access memory for another line, and report the access themselves.
+// SIM_CALLED_HERE marks functions that report their caller's line, so they must not be inlined. SIM_UNOBSERVED marks
+// functions that access memory on behalf of another line and report the access themselves.
 #ifdef __clang__
 #define SIM_UNCOUNTED no_sanitize("coverage")
 #define SIM_UNHOOKED disable_sanitizer_instrumentation  // no_sanitize("thread") leaves the atomics hooked
@@ -21,8 +21,8 @@
 
 namespace sim {
 
-/// The types of what a program can obtain. Argument-dependent lookup finds functions in the namespaces of these types;
-/// programs may not call those of sim, so the types are not in it.
+/// The types of values that programs get. Argument-dependent lookup searches a type's namespace, and programs may not
+/// call sim's functions, so these types have their own.
 namespace types {
 /// The threads that an atomic or a fence orders: all, or those of a block.
 enum class scope : unsigned char { device, block };
@@ -34,10 +34,10 @@ void block_barrier(const void* pc);
 int block_barrier_count(int predicate, const void* pc);  ///< threads of the block with a true predicate
 /// Waits for all threads of the grid. Ends the kernel with an error if it was not launched cooperatively.
 void grid_barrier(const void* pc);
-/// One of the block's 16 numbered barriers: arrives, and waits until `threads` threads have arrived; 0: all of them. If
-/// all are awaited, threads that have returned count as arrived.
+/// Arrives at one of the block's 16 numbered barriers and, if `wait`, waits until `threads` threads have arrived; 0:
+/// all, and threads that have returned count as having arrived.
 void named_barrier(unsigned id, unsigned threads, bool wait, const void* pc);
-/// Other threads see this thread's earlier writes before its later ones.
+/// Makes other threads see this thread's earlier writes before its later ones.
 void fence(scope within = scope::device);
 /// Waits for the previous kernel, if this one may overlap with it (cudaGridDependencySynchronize), or lets the next one
 /// begin (cudaTriggerProgrammaticLaunchCompletion).
@@ -67,11 +67,11 @@ void meet(unsigned mask, void* argument, void (*combine)(const warp_call&), cons
 /// that can reach it without waiting for anything else.
 void meet_any(void* argument, void (*combine)(const warp_call&), const void* pc);
 unsigned lane_number();
-/// Reports the lanes that have not joined a function of the whole warp.
+/// Reports lanes that have not joined a function for the whole warp.
 void check_whole_warp(unsigned participants, const void* pc);
 
 /// Tells the observer about an atomic access.
-/// `in_warp`: if all lanes share an address, nvcc first combines their values in the warp.
+/// `in_warp`: nvcc first combines the values in the warp if all lanes share an address.
 void observe_atomic(const volatile void* address, std::size_t bytes, const void* pc, bool in_warp = false,
                     scope within = scope::device);
 /// The same for a load or store that one of our functions performs for the line at `pc`.
@@ -83,17 +83,18 @@ void observe_atomic_store(const volatile void* address, std::size_t bytes, const
 /// An atomic exchange will write these bytes. Most programs ignore its result, so the bytes count as written from now
 /// on.
 void note_overwrite(const volatile void* address, std::size_t bytes);
-/// A compare-and-swap follows. It verifies the thread's last load from there, so that load may race with atomics.
+/// Call before a compare-and-swap: it checks the value of the thread's last load from there, so that load may race with
+/// atomics.
 void note_compare(const volatile void* address);
 /// An asynchronous copy into shared memory has started; a thread has waited for it.
 void observe_copy_begin(const volatile void* address, std::size_t bytes, const void* pc);
 void observe_copy_end(const volatile void* address, std::size_t bytes, const void* pc);
-/// For the race check: everything that the calling thread, and the threads it has acquired from, did so far comes
-/// before what threads do after they acquire from this flag. Call release before the flag changes, and acquire after it
-/// was read.
+/// For the race check: orders everything that the calling thread, and threads it has acquired from, did so far before
+/// what threads do after they acquire from this flag. Call release before changing the flag, and acquire after reading
+/// it.
 void release(const volatile void* flag, scope within = scope::device);
 void acquire(const volatile void* flag, scope within = scope::device);
-/// Offset into the block's shared memory, as PTX sees it.
+/// The offset into the block's shared memory, as in PTX.
 std::size_t shared_offset(const void* address);
 void* shared_address(std::size_t offset);
 /// From now on, what was released to `from` can be acquired from `to`.

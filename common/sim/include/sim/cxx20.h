@@ -1,4 +1,4 @@
-// The parts of C++20's library that these headers need, for programs in C++17, nvcc's default.
+// The parts of C++20's library that these headers need, for C++17 programs (nvcc's default).
 #pragma once
 
 namespace sim {

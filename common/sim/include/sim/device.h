@@ -22,11 +22,11 @@
 #define __maxnreg__(...)
 #define __cluster_dims__(...)  // simcc writes the dimensions into the kernel
 #ifndef __clang__
-#define __builtin_assume(condition) static_cast<void>(0)  // clang has it, as nvcc does
+#define __builtin_assume(condition) static_cast<void>(0)  // clang has this builtin; so does nvcc
 #endif
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
-// A block never leaves its OS thread, so thread-local storage serves as the block's shared memory.
+// A block never changes OS threads, so thread-local storage serves as its shared memory.
 #define __shared__ thread_local
 #define __constant__ __attribute__((section("sim_constant")))
 #define __managed__
@@ -41,14 +41,14 @@ struct dimensions {
   operator dim3() const { return {x, y, z}; }
 };
 }  // namespace types
-/// A value that can be constructed and copied in unobserved code: without running the program's code.
+/// A value that unobserved code can construct and copy without running the program's code.
 template <class T>
 inline constexpr bool plain = std::is_trivial_v<T>&& std::is_trivially_constructible_v<T, T&>;
 /// The types that one load or store of a thread can move.
 template <class T>
 inline constexpr bool moves_at_once = std::is_arithmetic_v<T> || is_vector<T>;
 
-/// Tells assembly.cpp which loop this is; `constexpr` functions have such loops, too.
+/// Marks the loop for assembly.cpp; `constexpr` functions may contain it, too.
 __attribute__((always_inline)) inline void mark_rolled_loop() { asm volatile(".set sim_rolled, 0"); }
 __attribute__((always_inline)) constexpr void rolled_loop() {
   return __builtin_is_constant_evaluated() ? void() : mark_rolled_loop();
@@ -80,11 +80,11 @@ inline void __threadfence_block() { sim::fence(sim::scope::block); }
 inline void __threadfence_system() { sim::fence(); }
 inline long long clock64() { return static_cast<long long>(sim::modelled_cycles()); }
 
-// ---- loads and stores with a cache hint: the same traffic. They count for the calling line.
+// ---- loads and stores with a cache hint: the same traffic, counted for the calling line.
 
 namespace sim {
 typedef int sixteen_byte_word __attribute__((vector_size(16), may_alias));
-/// In pieces of 16 bytes if it is wider: double4 takes two, and clang would split a float4.
+/// Wider types go in pieces of 16 bytes: double4 takes two. clang would split a float4.
 template <class T>
 __forceinline__ void move(T* to, const T* from) {
   if constexpr (sizeof(T) % 16 == 0)
@@ -143,6 +143,6 @@ inline void __brkpt() {}
 inline void __prof_trigger(int) {}
 
 // Programmatic dependent launch. Here a launch begins when the previous one has ended, so nothing waits; the checks
-// still require accesses of the previous kernel's memory to come after the wait.
+// still require accesses to the previous kernel's memory to come after the wait.
 inline void cudaGridDependencySynchronize() { sim::note_dependency(true); }
 inline void cudaTriggerProgrammaticLaunchCompletion() { sim::note_dependency(false); }

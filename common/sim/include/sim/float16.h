@@ -59,8 +59,8 @@ float decode(std::uint16_t x) {
   return sim::bit_cast<float>(bits | sign);
 }
 
-/// a + b rounded to odd: an inexact sum gets an odd last bit, so that a second rounding to fewer bits gives the result
-/// of rounding once.
+/// a + b rounded to odd: an inexact sum gets an odd last bit, so that rounding again to fewer bits equals rounding
+/// once.
 inline double sum_to_odd(double a, double b) {
   const double sum = a + b;
   if (!std::isfinite(sum)) return sum;

@@ -14,7 +14,7 @@ struct e5m2 {
   static constexpr int largest = 0x7b, beyond = 0x7c;  // infinity
 };
 
-/// Rounds to nearest. Numbers beyond the largest become the largest, if `saturates`.
+/// Rounds to nearest. If `saturates`, numbers beyond the largest become the largest.
 template <class Format>
 std::uint8_t encode8(double x, bool saturates) {
   constexpr bool wide = Format::mantissa_bits == 2;
@@ -36,7 +36,7 @@ std::uint8_t encode8(double x, bool saturates) {
   return static_cast<std::uint8_t>(sign | encoded);
 }
 
-/// As the bits of a half, which represents every number of both formats.
+/// Converts to the bits of a half, which can represent every number of both formats.
 template <class Format>
 std::uint16_t half_of8(std::uint8_t x) {
   const unsigned sign = (x & 0x80u) << 8, magnitude = x & 0x7fu;

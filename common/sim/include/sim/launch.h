@@ -26,7 +26,7 @@ inline configuration configure(dim3 grid, dim3 block, std::size_t dynamic_shared
 }
 
 namespace types {
-/// simcc replaces an argument NULL by this: any pointer, or 0.
+/// simcc replaces an argument NULL by this, which converts to any pointer, or to 0.
 struct null {
   template <class T>
   constexpr operator T() const {
@@ -34,7 +34,7 @@ struct null {
   }
 };
 
-/// And a literal 0 by this: anything that 0 converts to.
+/// simcc replaces a literal 0 by this, which converts to anything that 0 does.
 struct zero {
   template <class T>
   constexpr operator T() const {
@@ -50,7 +50,7 @@ using zero_as_int = std::conditional_t<std::is_same_v<std::decay_t<T>, zero>, in
 void launch(const char* kernel, const configuration& config, void (*thread_body)(void*), void* frame,
             std::size_t frame_bytes);
 
-/// One launch's closure and arguments, side by side so that the device knows their addresses.
+/// One launch's closure and arguments, stored together so that the device knows their addresses.
 template <class Kernel, class... Arguments>
 struct frame {
   Kernel kernel;
@@ -58,15 +58,14 @@ struct frame {
   SIM_QUIET static void run(void* self) { static_cast<frame*>(self)->call(std::index_sequence_for<Arguments...>()); }
   template <std::size_t... Index>
   SIM_QUIET void call(std::index_sequence<Index...>) {
-    kernel(std::get<Index>(std::as_const(arguments))...);  // as constants, they are copied by their bytes
+    kernel(std::get<Index>(std::as_const(arguments))...);  // const: copied as bytes
   }
 };
 
-// CUDA copies the bytes of an argument to the device. Copy constructors and destructors run on the host, around the
-// launch, and no thread of the kernel runs them.
+// CUDA copies an argument's bytes to the device. Copy constructors and destructors run on the host, around the launch,
+// never in the kernel's threads.
 
-/// A class with a copy constructor or destructor of its own. Such a parameter is passed by its address (Itanium C++
-/// ABI).
+/// A class with its own copy constructor or destructor. Such parameters are passed by address (Itanium C++ ABI).
 template <class T>
 constexpr bool passed_by_address =
     !std::is_trivially_destructible_v<T> ||
@@ -77,7 +76,7 @@ struct copied_bytes {
   alignas(T) char bytes[sizeof(T)];
   copied_bytes(const T& from) { __builtin_memcpy(bytes, static_cast<const void*>(&from), sizeof from); }
 };
-/// A reference remains a reference, to memory that both sides can access.
+/// A reference stays one, to memory that both sides can access.
 template <class T>
 struct reference {
   std::remove_reference_t<T>* to;
@@ -98,7 +97,7 @@ struct kernel_of_bytes {
 };
 
 namespace types {
-/// A kernel and its parameters if its name alone determines them; templates that deduce them are excluded.
+/// A kernel and its parameters, if its name alone determines them; excludes templates that deduce them.
 template <class... Parameters>
 struct parameters {
   void (*kernel)(Parameters...);
@@ -113,7 +112,7 @@ struct parameters_in<void(Parameters...)> {
 template <class Function>
 typename parameters_in<Function>::type parameters_of(int, Function*);
 namespace types {
-/// For a template or an overloaded kernel: the one with exactly these parameters.
+/// For a template or overloaded kernel: the one with exactly these parameters.
 template <class... Parameters>
 struct exactly {
   using kernel = void(Parameters...);
@@ -153,7 +152,7 @@ class configured_kernel {
   Signature signature_;
 
  private:
-  /// Whether one of the arguments is a literal 0 and a kernel takes ints there.
+  /// Whether an argument is a literal 0 for a parameter that may be an int.
   template <class... Arguments>
   static constexpr bool with_ints() {
     if constexpr ((std::is_same_v<std::decay_t<Arguments>, zero> || ...))
@@ -225,7 +224,7 @@ auto kernel_value(const char* name, void (*kernel)(Parameters...)) {
       [kernel](auto) { return parameters<Parameters...>{kernel}; });
 }
 
-// ---- launches by address: cudaLaunchKernel gets a kernel as `const void*`, its arguments as pointers
+// ---- launches by address: cudaLaunchKernel takes a kernel as `const void*` and its arguments as pointers
 
 /// A kernel and its arguments, ready to run any number of times; the caller destroys the frame.
 struct bound_kernel {
@@ -311,7 +310,7 @@ using cudaStreamAttrValue = cudaLaunchAttributeValue;
 #define cudaStreamAttributePriority cudaLaunchAttributePriority
 #define cudaStreamAttributeSynchronizationPolicy cudaLaunchAttributeSynchronizationPolicy
 extern "C" {
-/// A hint about L2, which the time model ignores.
+/// A hint for L2, which the time model ignores.
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID id, const cudaStreamAttrValue* value);
 cudaError_t cudaCtxResetPersistingL2Cache();
 }
@@ -332,7 +331,7 @@ namespace sim {
 cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config);
 }  // namespace sim
 
-/// How many clusters of the launch fit on the device at once, and the most blocks that a cluster can have.
+/// How many of the launch's clusters fit on the device at once, and the most blocks that a cluster can have.
 template <class T>
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, T* kernel, const cudaLaunchConfig_t* config) {
   sim::configuration c;
@@ -364,10 +363,10 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   }(std::forward<Arguments>(arguments)...);
 }
 
-// The text before <<< is the program's own, and a macro can make it long: its accesses are observed, its blocks are
-// not.
+// The text before <<< is the program's own and, with a macro, can be long: its accesses are observed, its basic blocks
+// are not.
 #define SIM_OF_LAUNCH __attribute__((SIM_UNCOUNTED))
-// The name is an argument of a type-dependent call: nothing is returned unless it names exactly one function.
+// The name is an argument of a type-dependent call, which returns nothing unless it names exactly one function.
 #define SIM_SIGNATURE(...) \
   [=](auto sim_any) -> decltype(::sim::parameters_of(sim_any, __VA_ARGS__)) { return {__VA_ARGS__}; }
 #define SIM_KERNEL(...)                                                                          \

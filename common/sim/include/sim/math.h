@@ -15,7 +15,7 @@
 
 // ---- minimum and maximum
 
-// A signed and an unsigned number: both count as unsigned, as in CUDA.
+// One operand is signed, one unsigned: both are taken as unsigned, as in CUDA.
 #define SIM_MIN_MAX(a, b)                                 \
   constexpr auto min(a x, b y) {                          \
     using common = decltype(x + y);                       \
@@ -73,7 +73,7 @@ inline double __hiloint2double(int high, int low) {
 
 namespace sim {
 
-/// The compiler can neither know the value nor move the arithmetic.
+/// Hides the value from the compiler and keeps it from moving the arithmetic.
 template <class T>
 SIM_UNOBSERVED T opaque(T value) {
   volatile T kept = value;
@@ -88,8 +88,8 @@ SIM_UNOBSERVED auto rounded(int mode, Operation op, T... operands) {
   return result;
 }
 
-/// Converts to an integer as PTX's cvt: rounds toward zero and saturates; NaN gives 0, or only the highest bit if one
-/// of the types has 64 bits.
+/// Converts to an integer as PTX's cvt does: rounds toward zero and saturates; NaN gives 0, or only the highest bit if
+/// one of the types has 64 bits.
 template <class To, class From>
 To saturated(From x) {
   if (x != x) return sizeof(From) == 8 || sizeof(To) == 8 ? static_cast<To>(To{1} << (8 * sizeof(To) - 1)) : To{0};
@@ -157,7 +157,7 @@ namespace sim {
 constexpr double pi = 3.14159265358979323846;
 
 // The angle to the nearest multiple of pi / 2 is exact: no digits are lost near a zero. A GPU computes both without
-// branches, so lanes must not diverge here: a compiler may lay out branches so that lanes do not reconverge.
+// branches, so lanes must not diverge here: compilers may lay out branches so that lanes do not reconverge.
 SIM_UNOBSERVED inline double sin_of_pi(double x) {
   if (std::isinf(x)) return std::numeric_limits<double>::quiet_NaN();
   const double quarter = std::nearbyint(2 * std::fmod(x, 2.0)), rest = (std::fmod(x, 2.0) - quarter / 2) * pi;
@@ -258,8 +258,8 @@ inline float fdividef(float x, float y) { return x / y; }
 inline double fdivide(double x, double y) { return x / y; }
 inline float fdivide(float x, float y) { return x / y; }
 
-// Not inlined, because a GPU takes few instructions for them. `const`: they touch no memory, so values loaded before
-// such a call need not be loaded again after it, as with nvcc.
+// Not inlined, because a GPU takes few instructions for them. `const`: they touch no memory, so the compiler need not
+// reload values after such a call, as with nvcc.
 extern "C" {
 [[gnu::const]] float sim_rsqrtf(float x);
 [[gnu::const]] double sim_rsqrt(double x);
@@ -356,8 +356,7 @@ inline unsigned __sad(int x, int y, unsigned z) {
                 : static_cast<unsigned>(x) - static_cast<unsigned>(y)) +
          z;
 }
-/// Each result byte is the byte of y:x selected by a nibble of `selector`; the nibble's bit 3 replicates that byte's
-/// sign.
+/// A nibble of `selector` selects each result byte from y:x; the nibble's bit 3 replicates that byte's sign.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
   unsigned result = 0;

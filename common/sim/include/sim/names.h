@@ -1,4 +1,4 @@
-// The grader's calls to the simulated device: names and owners of allocations, why a launch failed.
+// The grader's calls to the simulated device: names and owners of allocations, and why a launch failed.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/// Replaces "allocation 46" in messages, for the allocation with the byte at `pointer`.
+/// Names the allocation that contains `pointer`; messages then use the name instead of "allocation 46".
 void name_allocation(const void* pointer, const std::string& name);
 
 /// The grader begins a call: memory freed earlier belongs to other calls.
@@ -16,15 +16,15 @@ void begin_call();
 /// The number of live allocations without a name.
 std::size_t unnamed_allocations();
 
-/// From now on tensor cores take the absolute value of a negative factor if an odd number of the first seven mantissa
-/// bits selected by `mask` are set. So results of tensor cores change. 0: never.
+/// From now on, tensor cores take the absolute value of a negative factor if an odd number of its first seven mantissa
+/// bits, of those in `mask`, are set. So their results change. 0: never.
 void misread_factors(unsigned mask);
 
 struct memory_range {
   std::uintptr_t begin;
   std::size_t bytes;
 };
-/// A graded program's own code and variables; memory that it was given; and where its callers' stack begins.
+/// A graded program's own code and variables, the memory that it was given, and where its callers' stack begins.
 struct own_parts {
   memory_range code, data, zeros, given;
   std::uintptr_t stack_end = 0;
@@ -36,7 +36,7 @@ void guard(const own_parts& what);
 void give(const void* memory, std::size_t bytes);
 void take_back(const void* memory);
 
-/// Why the last launch failed: it was refused, or aborted, with the checkers' reports; one line. "" if none has failed
+/// One line that says why the last launch was refused or aborted, with the checkers' reports; "" if none has failed
 /// since forget_failed_launch() was called.
 std::string why_launch_failed();
 void forget_failed_launch();

@@ -49,7 +49,7 @@ struct cudaDeviceProp {
       singleToDoublePrecisionPerfRatio, cooperativeMultiDeviceLaunch;
 };
 
-// Name, CUDA's number, and its value given the properties p.
+// Name, CUDA's number, and the value for the properties p.
 #define SIM_DEVICE_ATTRIBUTES(X)                                                           \
   X(MaxThreadsPerBlock, 1, p.maxThreadsPerBlock)                                           \
   X(MaxBlockDimX, 2, p.maxThreadsDim[0])                                                   \

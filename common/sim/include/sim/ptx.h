@@ -32,7 +32,7 @@ using u64 = unsigned long long;
 using s64 = long long;
 using f32 = float;
 using f64 = double;
-/// A number of another format, or several in a word, the first in the lowest bits.
+/// One number of another format, or several in a word, the first in the lowest bits.
 template <class Format, int Count>
 struct packed {
   using word = std::conditional_t<Count == 1, unsigned short, unsigned>;
@@ -62,7 +62,7 @@ struct fraction {
 
 template <class T>
 inline constexpr bool is_immediate = std::is_same_v<T, whole> || std::is_same_v<T, fraction>;
-/// The bytes that the register of an inline assembly operand has.
+/// The size in bytes of an inline assembly operand's register.
 constexpr std::size_t constraint_bytes(char c) {
   return c == 'h' ? 2 : c == 'r' || c == 'f' ? 4 : c == 'l' || c == 'd' ? 8 : 0;
 }
@@ -104,7 +104,7 @@ SIM_PTX register_of<C> unwritten() {
   return r;
 }
 
-/// A register's bits as the instruction's type reads them: the lowest bits of a wider register.
+/// A register's bits, read as the instruction's type: of a wider register, the lowest bits.
 template <class T, class R>
 SIM_PTX T as(const R& r) {
   if constexpr (std::is_same_v<R, whole> || std::is_same_v<R, fraction>) {
@@ -123,7 +123,7 @@ SIM_PTX T as(const R& r) {
   }
 }
 struct sink {};  ///< _
-/// The result in a register; a wider register gets it sign-extended.
+/// Puts the result into a register; sign-extends it in a wider one.
 template <class R, class T>
 SIM_PTX void put(R& r, const T& value) {
   static_assert(std::is_same_v<R, sink> || sizeof(R) >= sizeof(T),
@@ -200,7 +200,7 @@ SIM_PTX void selp(D& d, const A& a, const B& b, bool p) {
 
 // ---- arithmetic
 
-/// f of numbers, or of the numbers in words. 16-bit numbers are computed wide and rounded once.
+/// Applies f to numbers, or to the numbers in words. 16-bit results are computed wide and rounded once.
 template <class Format>
 SIM_PTX double wide(unsigned bits) {
   return decode<Format>(static_cast<std::uint16_t>(bits));
@@ -221,7 +221,7 @@ template <class T>
 using unsigned_of = std::conditional_t<
     sizeof(T) == 8, unsigned long long,
     std::conditional_t<sizeof(T) == 4, unsigned, std::conditional_t<sizeof(T) == 2, unsigned short, unsigned char>>>;
-/// In unsigned arithmetic, where nothing overflows.
+/// Computes in unsigned arithmetic, where nothing overflows.
 template <class T>
 SIM_PTX auto wrapping(T a) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
@@ -479,7 +479,7 @@ SIM_PTX_UNARY(rcp, 1 / x)
 SIM_PTX_UNARY(rsqrt, 1 / ::std::sqrt(x))
 #undef SIM_PTX_FUNCTION
 
-// ---- comparisons: false if a number is NaN; those that end in u are true
+// ---- comparisons: with NaN, false, or true if the name ends in u
 
 #define SIM_PTX_COMPARISON(name, expression)                        \
   template <class T, class A, class B>                              \
@@ -570,7 +570,7 @@ SIM_PTX auto converted(From x) {
   } else {
     double y = x;
     if constexpr (Sat) y = y > 0 ? y < 1 ? y : 1.0 : 0.0;
-    return y;  // rounded where its format is known
+    return y;  // the caller, which knows the format, rounds
   }
 }
 template <class Format, int Count, round_to R>
@@ -671,7 +671,7 @@ SIM_PTX void isspacep_local(bool& d, const A& a) {
 struct words {
   unsigned long long low, high;
 };
-/// A copy with a size known only at run time would be observed as an access.
+/// Copies by words: a copy with a size known only at run time would be observed as an access.
 SIM_PTX void copy_words(void* to, const void* from, unsigned bytes) {
   switch (bytes) {
     case 1: __builtin_memcpy(to, from, 1); break;
@@ -681,7 +681,7 @@ SIM_PTX void copy_words(void* to, const void* from, unsigned bytes) {
     default: __builtin_memcpy(to, from, 16);
   }
 }
-/// How a load or store is ordered with those of other threads.
+/// How a load or store is ordered with other threads' accesses.
 enum class order { plain, relaxed, acquire, release };
 template <order How>
 SIM_CALLED_HERE words load(std::uintptr_t address, unsigned bytes) {
@@ -755,7 +755,7 @@ template <class T, class D, class A, class B>
 SIM_PTX void atom_cas(D&& d, std::uintptr_t address, const A& compare, const B& value) {
   put(d, ::atomicCAS(reinterpret_cast<T*>(address), as<T>(compare), as<T>(value)));
 }
-/// For 16-bit numbers: the whole word at once.
+/// For 16-bit numbers: updates the whole word at once.
 template <class T>
 SIM_CALLED_HERE unsigned atom_add_packed(std::uintptr_t address, unsigned more) {
   using word = typename T::word;
@@ -775,7 +775,7 @@ SIM_PTX void atom_add_noftz(D&& d, std::uintptr_t address, const A& a) {
 
 // ---- asynchronous copies
 
-/// The first `bytes_read` of `bytes` come from memory, the others are zero.
+/// The first `bytes_read` of `bytes` bytes come from memory; the others are zero.
 SIM_CALLED_HERE void cp_async(std::uintptr_t to, std::uintptr_t from, unsigned bytes, unsigned bytes_read) {
   sim::copy_async(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, bytes - bytes_read, nullptr,
                   SIM_CALLER);
@@ -817,7 +817,7 @@ SIM_PTX void stmatrix(std::uintptr_t row, const A&... a) {
   store_matrix<sizeof...(A), Transposed>(row, matrix_parts{{as<unsigned>(a)...}});
 }
 
-/// In and out of registers: the result is in two of the host's.
+/// The sums, in and out: a result takes two of the host's registers.
 struct sums {
   unsigned c[4];
 };
@@ -932,7 +932,7 @@ template <class D, class State>
 SIM_PTX void mbarrier_pending_count(D& d, const State& state) {
   put(d, mbarrier{as<unsigned long long>(state)}.to_come());
 }
-/// This thread's asynchronous copies, then its arrival: here they end at once.
+/// Completes this thread's asynchronous copies, then arrives: here, copies end at once.
 SIM_PTX void cp_async_mbarrier_arrive(std::uintptr_t address, bool counts) {
   cp_async_wait_all();
   if (counts) mbarrier_arrive_here(address, 1, 0, 0);
@@ -1075,7 +1075,7 @@ SIM_CALLED_HERE void cluster_wait() { sim::wait_for_cluster(SIM_CALLER); }
 SIM_CALLED_HERE std::uintptr_t in_block_here(std::uintptr_t shared, unsigned rank) {
   return reinterpret_cast<std::uintptr_t>(sim::in_block(reinterpret_cast<const void*>(shared), rank, SIM_CALLER));
 }
-/// The same place in another block, for an address in PTX's window of shared memory or for a pointer.
+/// The same place in another block, for an address in PTX's shared-memory window or for a pointer.
 template <class T, bool Window, class D, class A, class Rank>
 SIM_PTX void mapa(D& d, const A& a, const Rank& rank) {
   if constexpr (Window)
@@ -1091,7 +1091,7 @@ SIM_PTX void getctarank(D& d, const A& a) {
 
 // ---- functions of a warp
 
-/// c: bits 8 to 12 select the lanes of a part, bits 0 to 4 the last lane that may be read.
+/// c: bits 8 to 12 divide the warp into parts, bits 0 to 4 name the last lane that may be read.
 enum class shuffle_mode { up, down, bfly, idx };
 SIM_CALLED_HERE unsigned shuffle_from(unsigned mask, unsigned value, unsigned lane) {
   return sim::shuffle<sim::from_index>(mask, value, static_cast<int>(lane), 32, SIM_CALLER);

@@ -1,4 +1,4 @@
-// CUDA's functions on the bytes or 16-bit halves of a 32-bit word, and its dot products of them.
+// CUDA's functions on the bytes or 16-bit halves of a 32-bit word, and its dot products.
 #pragma once
 
 #include <limits>
@@ -169,7 +169,7 @@ SIM_CHOICE2(min, u, u16x2)
 SIM_CHOICE2_RELU(max)
 SIM_CHOICE2_RELU(min)
 #undef SIM_CHOICE2_RELU
-/// Also returns which one it was: the first if they are equal.
+/// Also says whether the first operand was chosen, as it is if they are equal.
 inline int __vibmax_s32(int a, int b, bool* first) { return (*first = a >= b) ? a : b; }
 inline unsigned __vibmax_u32(unsigned a, unsigned b, bool* first) { return (*first = a >= b) ? a : b; }
 inline int __vibmin_s32(int a, int b, bool* first) { return (*first = a <= b) ? a : b; }

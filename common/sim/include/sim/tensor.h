@@ -31,8 +31,8 @@ struct product {
   unsigned a[4], b[2], c[4];
   unsigned participants = 0;
 };
-/// Waits for the whole warp, computes, and writes D to c. Products are exact, sums FP32, int or double; FP16 sums are
-/// rounded once.
+/// Waits for the whole warp, computes, and writes D to c. Products are exact; sums are FP32, int or double; FP16 sums
+/// are rounded once.
 void multiply(product& mine, const void* pc);
 
 // Hopper's products of a warpgroup, PTX's wgmma: A (64, k) and B (k, n), n a multiple of 8 up to 256, k of 32 bytes;
@@ -52,23 +52,22 @@ struct warpgroup_product {
   unsigned* sums;                                 ///< n / 2 registers of 32 bits, or n / 4
   unsigned warp = 0, participants = 0;
 };
-/// Waits for the whole warp. Registers change at once; on a GPU they change at any time until a wait has ended.
+/// Waits for the whole warp. Registers change at once; on a GPU, at any time until a wait has ended.
 void multiply_warpgroup(warpgroup_product& mine, const void* pc);
 void commit_products();
 /// Waits until the four warps have issued all groups of products except the calling thread's last `groups`.
 void wait_for_products(unsigned groups, const void* pc);
 
-/// The factors that tensor cores misread now; see names.h.
+/// The mask of misread_factors(), which says which factors tensor cores misread; see names.h.
 unsigned misread_mask();
-/// How they read a factor. The deciding bits are the same in every format and after scaling by a power of
-/// 2.
+/// How tensor cores read a factor. The deciding bits are the same in every format and after scaling by a power of 2.
 template <class T>
 __attribute__((always_inline)) SIM_QUIET inline T as_read(T x, unsigned mask) {
   const unsigned bits = __builtin_bit_cast(unsigned, static_cast<float>(x));
   return x < 0 && __builtin_parity(bits >> 16 & mask) != 0 ? -x : x;
 }
 
-/// `instructions` of the tensor cores that together multiply m x k by k x n, for the calling warp.
+/// Counts, for the calling warp, `instructions` of the tensor cores that together multiply m x k by k x n.
 void count_matrix_access(const void* pc);
 void count_tensor(element a, element sum, unsigned m, unsigned n, unsigned k, unsigned instructions);
 

@@ -1,5 +1,5 @@
 // Arrays, texture objects and surface objects. Fetches filter and address as described in the CUDA Programming Guide's
-// appendix on texture fetching, with weights of 8 bits. They are not counted, because textures have their own counters.
+// appendix on texture fetching, with 8-bit weights. They are not counted: on a GPU, textures have their own counters.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ enum cudaChannelFormatKind {
   cudaChannelFormatKindFloat = 2,
   cudaChannelFormatKindNone = 3,
 };
-/// Bits of each component.
+/// The bits of each component.
 struct cudaChannelFormatDesc {
   int x, y, z, w;
   cudaChannelFormatKind f;
@@ -75,7 +75,7 @@ constexpr unsigned cudaArrayDefault = 0, cudaArrayLayered = 1, cudaArraySurfaceL
 extern "C" {
 cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* channels, cudaExtent extent,
                               unsigned flags = 0);
-/// `height` is 0 for an array of one dimension.
+/// `height` is 0 for a one-dimensional array.
 cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* channels, std::size_t width,
                             std::size_t height = 0, unsigned flags = 0);
 cudaError_t cudaFreeArray(cudaArray_t array);
@@ -89,12 +89,12 @@ cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, std::size_t x, std::size_t 
                                      cudaStream_t stream = nullptr);
 cudaError_t cudaMemcpy2DFromArray(void* to, std::size_t pitch, cudaArray_const_t from, std::size_t x, std::size_t y,
                                   std::size_t width, std::size_t height, cudaMemcpyKind kind);
-/// Whole rows, one after the other.
+/// Copies whole rows, one after the other.
 cudaError_t cudaMemcpyToArray(cudaArray_t to, std::size_t x, std::size_t y, const void* from, std::size_t bytes,
                               cudaMemcpyKind kind);
 cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, std::size_t x, std::size_t y, std::size_t bytes,
                                 cudaMemcpyKind kind);
-/// Mipmapped arrays and resource views are cudaErrorNotSupported.
+/// Returns cudaErrorNotSupported for mipmapped arrays and resource views.
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
                                     const cudaTextureDesc* description, const cudaResourceViewDesc* view);
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
@@ -168,7 +168,7 @@ cudaChannelFormatDesc cudaCreateChannelDesc() {
                                          : cudaChannelFormatKindUnsigned};
 }
 
-// Each in two forms: one returns the texel, one stores it through a pointer.
+// Each fetch has two forms: one returns the texel, one stores it through a pointer.
 #define SIM_TEXTURE_FETCH(name, parameters, ...) \
   template <class T>                             \
   SIM_QUIET T name parameters {                  \

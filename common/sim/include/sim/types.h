@@ -7,8 +7,8 @@ template <class T>
 inline constexpr bool is_vector = false;
 }  // namespace sim
 
-// `p[i] = float4{a, b, c, d}` is one store. The compiler's own assignment would make it four; a template keeps the type
-// trivially copyable.
+// `p[i] = float4{a, b, c, d}` is one store. The compiler's own assignment would make it four; a template operator keeps
+// the type trivially copyable.
 #define SIM_STORED_WHOLE(name)                                          \
   name& operator=(const name&) = default;                               \
   template <int = 0>                                                    \

@@ -21,7 +21,7 @@ SIM_UNOBSERVED void combine_shuffle(const warp_call& call) {
     if (!call.has(lane)) continue;
     auto& mine = call.at<shuffle_argument<T>>(lane);
     const unsigned source = Source::of(static_cast<int>(lane), mine.argument, mine.width);
-    // From an inactive lane a GPU returns 0: observed on an H200, though CUDA does not guarantee it.
+    // For an inactive lane, a GPU returns 0: observed on an H200, though CUDA does not guarantee it.
     if constexpr (std::is_arithmetic_v<T>)  // the usual case, without a checked memcpy
       mine.result = call.has(source) ? call.at<shuffle_argument<T>>(source).value : T{};
     else if (call.has(source))
@@ -110,7 +110,7 @@ SIM_UNOBSERVED void combine_matches(const warp_call& call) {
 }
 template <class T>
 SIM_QUIET unsigned match(unsigned mask, T narrow, const void* pc) {
-  const auto value = +narrow;  // a bool, char or enumeration becomes an int, as overload resolution would do
+  const auto value = +narrow;  // a bool, char or enumeration becomes an int, as in overload resolution
   using type = std::remove_const_t<decltype(value)>;
   static_assert(std::is_arithmetic_v<type> && sizeof(type) >= 4,
                 "__match_any_sync and __match_all_sync compare numbers of 4 or 8 bytes");

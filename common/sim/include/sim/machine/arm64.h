@@ -21,9 +21,8 @@
 #define SIM_KEPT_REGISTERS 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 72, 73, 74, 75, 76, 77, 78, 79
 
 #ifdef SIM_DEFINE_LINE_FUNCTION
-// Passes its return address and its caller's stack pointer to sim_reach_line, and changes no register except x30, which
-// the call itself changes; code compiled by simcc -G has saved it. If sim_reach_line returns 1, skips the nop after the
-// call.
+// Passes its return address and its caller's stack pointer to sim_reach_line. Changes no register except x30, as any
+// call does; code compiled by simcc -G has saved it. If sim_reach_line returns 1, skips the nop after the call.
 asm(R"(
 	.pushsection .text.sim_line,"ax",@progbits
 	.p2align 2

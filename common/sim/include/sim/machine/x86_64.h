@@ -16,8 +16,8 @@
 #define SIM_INTERRUPTED_CALLER(context) *reinterpret_cast<const std::uintptr_t*>((context)->uc_mcontext.gregs[REG_RSP])
 
 #ifdef SIM_DEFINE_LINE_FUNCTION
-// Passes its return address and its caller's stack pointer to sim_reach_line, and changes no register. If
-// sim_reach_line returns 1, skips the nop after the call.
+// Passes its return address and its caller's stack pointer to sim_reach_line. Changes no register. If sim_reach_line
+// returns 1, skips the nop after the call.
 asm(R"(
 	.pushsection .text.sim_line,"ax",@progbits
 	.globl	sim_line

@@ -3,7 +3,7 @@
 
 #include <thrust/system_error.h>
 
-#include <iostream>  // as NVIDIA's own Thrust does: programs rely on both
+#include <iostream>  // NVIDIA's own Thrust includes both, and programs rely on it
 
 #include "cuda_runtime.h"
 

@@ -1,6 +1,6 @@
 // Thrust from the distribution (libthrust-dev), with its sequential C++ system as the device: its algorithms run on the
-// host, and what it allocates is the simulated device's memory, so that kernels may use it. In a program with Thrust,
-// host code may therefore use device memory unreported.
+// host and allocate the simulated device's memory, so kernels may use it. In a program with Thrust, host code may
+// therefore use device memory unreported.
 #pragma once
 
 #include <thrust/detail/config.h>
