@@ -13,7 +13,7 @@
 namespace {
 
 constexpr int block = 256;
-constexpr int in_flight = 8;  // independent 16-byte accesses of a thread
+constexpr int in_flight = 8;  // independent 16-byte accesses per thread
 
 __global__ void fill_random(uint4* out,  // (n)
                             std::size_t n) {
@@ -26,7 +26,7 @@ __global__ void fill_random(uint4* out,  // (n)
   }
 }
 
-/// Reads all of `in`. The compiler cannot drop a load: the sum is stored if it equals a value that it never takes.
+/// Reads all of `in`. The compiler cannot drop a load: the sum would be stored if it had a value that never occurs.
 __global__ void read_all(const uint4* in,  // (n), n a multiple of block * in_flight
                          unsigned* sum) {
   const uint4* mine = in + blockIdx.x * std::size_t{block * in_flight} + threadIdx.x;

@@ -1,4 +1,4 @@
-// Reads counters of this process's GPU by CUPTI's range profiler, in user ranges; the work runs once for each pass.
+// Reads counters of this process's GPU with CUPTI's range profiler, in user ranges; the work runs once per pass.
 #pragma once
 
 #include <cuda.h>
@@ -15,17 +15,16 @@
 
 namespace lab {
 
-/// The runtime's context, created if there is none. Not linked with the driver's library: programs must start without
-/// it.
+/// The runtime's context, created if there is none. Does not link the driver's library: programs must start without it.
 CUcontext current_context();
 
-/// Metrics that the current device reads while this object lives.
+/// Lets the current device read these metrics during the object's lifetime.
 class counter_access {
  public:
-  /// Throws if counters may not be read.
+  /// Throws if this process may not read counters.
   explicit counter_access(const std::vector<std::string>& metrics);
   ~counter_access();
-  counter_access(const counter_access&) = delete;  // CUPTI must end exactly once what it has begun
+  counter_access(const counter_access&) = delete;  // CUPTI must be ended exactly once
   counter_access& operator=(const counter_access&) = delete;
   CUcontext context() const { return context_; }
   const metric_plan& plan() const { return *plan_; }
@@ -35,16 +34,16 @@ class counter_access {
   std::optional<metric_plan> plan_;
 };
 
-/// CUPTI's hold on one context. Only one profiler can have it.
+/// CUPTI's session on one context. Only one profiler at a time can have it.
 class counter_session {
  public:
-  /// Room for `ranges` ranges in sequence: nesting would multiply the passes.
+  /// Has room for `ranges` ranges, one after another: nesting would multiply the passes.
   counter_session(const counter_access& counters, std::size_t ranges);
   ~counter_session();
   counter_session(const counter_session&) = delete;  // owns CUPTI's object
   counter_session& operator=(const counter_session&) = delete;
 
-  /// These two enclose one run of the work.
+  /// Call start() before and stop() after each run of the work.
   void start();
   /// False if more passes are needed.
   bool stop();

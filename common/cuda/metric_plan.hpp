@@ -15,7 +15,7 @@ struct CUpti_Profiler_Host_Object;
 
 namespace lab {
 
-/// A CUPTI call that failed; `what()` says what to do.
+/// A failed CUPTI call; `what()` says what to do.
 struct cupti_error : std::runtime_error {
   cupti_error(const std::string& call, CUptiResult status);
   CUptiResult code;
@@ -36,9 +36,9 @@ T sized(std::size_t size) {
 
 class metric_plan {
  public:
-  /// `chip` as CUPTI names it ("GH100"); `availability` is the image that CUPTI reads from a device; empty means all
-  /// counters of the chip. "A / B" in `metrics` requests A and B. A metric that the chip lacks is omitted with a note.
-  /// Throws cupti_error if the chip is unknown.
+  /// `chip`: CUPTI's name ("GH100"). `availability`: the image that CUPTI reads from a device; if empty, all counters
+  /// of the chip. "A / B" in `metrics` requests A and B. A metric that the chip lacks is omitted with a note. Throws
+  /// cupti_error if the chip is unknown.
   metric_plan(const std::string& chip, const std::vector<std::string>& metrics,
               std::span<const std::uint8_t> availability = {});
   ~metric_plan();
@@ -60,9 +60,8 @@ class metric_plan {
   std::size_t passes_ = 0;
 };
 
-/// What lab::profile reads, in three passes on a GH100: memory traffic and tensor-core work by hardware counters, the
-/// rest by patching the code ("sass"). All are sums: a range's ratio is computed from its sums, not from its parts'
-/// ratios.
+/// What lab::profile reads, in three passes on a GH100: memory traffic and tensor-core work with hardware counters, the
+/// rest by patching the code ("sass"). All are sums: a range's ratio comes from its sums, not from its parts' ratios.
 const std::vector<std::string>& profile_metrics();
 
 }  // namespace lab

@@ -1,4 +1,4 @@
-// Tests what CUPTI's host half knows without a GPU: a GH100's counters, and how often work must run to read them.
+// Tests what CUPTI's host half can tell without a GPU: a GH100's counters, and how many runs it takes to read them.
 #include "metric_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using strings = std::vector<std::string>;
 
-/// The metrics that the labs ask for, as their rubrics and reports name them.
+/// The metrics that the labs' rubrics and reports name.
 strings lab_metrics() {
   return {"dram__bytes_read.sum",
           "dram__bytes_write.sum",

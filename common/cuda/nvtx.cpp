@@ -1,8 +1,8 @@
 // On a GPU, lab::range and NVTX are equivalent. If a tool listens to NVTX (Nsight sets NVTX_INJECTION64_PATH), we push
-// our ranges to it. If none does, we are the tool: we hear the program's NVTX ranges as we hear a lab::range.
+// our ranges to it. If none does, we are the tool: we receive the program's NVTX ranges as if they were a lab::range.
 #include <cstdint>
 
-// This file is an injection: NVTX's header then requires this name to be declared first.
+// This file is an injection: NVTX's header requires this macro first.
 #define NVTX_STATIC_INJECTION_IMPL
 extern "C" int (*InitializeInjectionNvtx2_fnptr)(const void* (*)(std::uint32_t));
 #include <nvtx3/nvToolsExt.h>
@@ -25,7 +25,7 @@ class nvtx_ranges final : public range_listener {
   void leave() override { nvtxRangePop(); }
 } forwarding;
 
-/// The handle of a registered string is a copy of it that is never freed.
+/// A registered string's handle is a copy that is never freed.
 nvtxStringHandle_t keep(nvtxDomainHandle_t, const char* text) {
   return reinterpret_cast<nvtxStringHandle_t>(strdup(text ? text : ""));
 }
@@ -62,6 +62,6 @@ int attach(NvtxGetExportTableFunc_t tables) {
 }  // namespace lab
 
 extern "C" {
-extern const int lab_nvtx = 1;  // every GPU program refers to it, or the linker would drop this file
+extern const int lab_nvtx = 1;  // every GPU program refers to it; otherwise the linker would drop this file
 NvtxInitializeInjectionNvtxFunc_t InitializeInjectionNvtx2_fnptr = &lab::attach;
 }

@@ -18,7 +18,7 @@ __device__ unsigned long long nanoseconds_now() {
   return now;
 }
 
-/// Takes as long at any clock rate: counters are read at different ones.
+/// Takes equally long at any clock rate: counters are read at different rates.
 __global__ void spin(unsigned long long nanoseconds) {
   const unsigned long long start = nanoseconds_now();
   while (nanoseconds_now() - start < nanoseconds) {
@@ -146,7 +146,7 @@ TEST_F(ProfileGpu, DroppedRecordsAreCounted) {
   const lab::device_account account = lab::timeline::stop();
   EXPECT_TRUE(std::any_of(account.notes.begin(), account.notes.end(),
                           [](const std::string& note) { return note.find("CUPTI dropped") != std::string::npos; }));
-  lab::timeline::start();  // the next profile has all records
+  lab::timeline::start();  // the next profile must have all records
   for (int i = 0; i < 100; ++i) spin<<<1, 32>>>(100);
   LAB_CUDA_CHECK(cudaGetLastError());
   const auto activities = lab::timeline::stop().activities;

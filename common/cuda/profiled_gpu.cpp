@@ -1,4 +1,4 @@
-// What a profile needs from a GPU: a timeline from one run, and counters from one more run for each pass.
+// What a profile needs from a GPU: a timeline from one run, and counters from one more run per pass.
 #include <memory>
 
 #include "counter_session.hpp"
@@ -94,13 +94,13 @@ class gpu final : public profiled_device {
   }
 
  private:
-  /// Called where a range begins or ends, which must not throw.
+  /// Called when a range begins or ends, so it must not throw.
   void count_in(int number) {
     if (number >= 0 && !busy_->contains(number)) number = -1;
     if (number == open_) return;
     try {
       if (open_ >= 0) {
-        LAB_CUDA_CHECK(cudaDeviceSynchronize());  // or work that still runs would count for the next range
+        LAB_CUDA_CHECK(cudaDeviceSynchronize());  // otherwise work that still runs would count for the next range
         counting_->pop();
       }
       open_ = -1;

@@ -1,5 +1,5 @@
 // lab::profiler on a GPU: CUPTI's range profiler reads the counters of one range, and the work runs once for each pass
-// that the chosen counters need. Where counters cannot be read, the work still runs, and a note says why.
+// that they need. If counters cannot be read, the work still runs, and a note says why.
 #include "lab/profiler.hpp"
 
 #include <cupti_callbacks.h>
@@ -13,7 +13,7 @@
 namespace lab {
 namespace {
 
-/// Counts the kernels that this process launches while it lives.
+/// Counts the kernels that this process launches during its lifetime.
 class launch_counter {
  public:
   launch_counter() {
@@ -69,7 +69,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
   counted.notes = state_->notes;
   bool launched = false;
   std::exception_ptr thrown;
-  // The caller handles exceptions of the work; a refusal by CUPTI becomes a note.
+  // The caller handles the work's exceptions; a refusal by CUPTI becomes a note.
   const auto guarded = [&] {
     launched = true;
     try {
@@ -96,7 +96,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
       counted.notes.push_back(std::string("counters were not read: ") + e.what());
     }
   }
-  // Reported alone, it would look as if the counters had been read and had counted nothing.
+  // The launch count alone would look as if the counters had been read and had counted nothing.
   if (state_->count_launches && !thrown && (state_->metrics.empty() || !counted.metrics.empty())) {
     try {
       const launch_counter counter;

@@ -1,4 +1,4 @@
-// Measures a GPU's roofs in the same run as the work that is compared with them.
+// Measures a GPU's roofs, in the same run as the work compared with them.
 #include "roofs.hpp"
 
 #include <cublas_v2.h>
@@ -50,7 +50,7 @@ __global__ void read_again(unsigned* out, const uint4* in, std::size_t n, int ro
   if (bits == 0) *out = bits;
 }
 
-/// The median of several runs, after as many for warming up.
+/// The median of several runs, after as many warm-up runs.
 double seconds_of(const stream& where, const std::function<void()>& work) {
   constexpr std::size_t samples = 9;
   std::vector<double> seconds;

@@ -10,7 +10,8 @@ class shared_device_memory {
  public:
   /// Allocates at least `bytes` on the current device. Throws std::runtime_error without a GPU or enough memory.
   explicit shared_device_memory(std::size_t bytes);
-  /// Maps memory that another process has allocated, of the size it reports. The caller keeps owning the descriptor.
+  /// Maps memory that another process has allocated, with the size that process reports. The caller still owns the
+  /// descriptor.
   shared_device_memory(int descriptor, std::size_t bytes);
   ~shared_device_memory();
   shared_device_memory(const shared_device_memory&) = delete;  // owns the mapping

@@ -23,7 +23,7 @@ using kernel_record = CUpti_ActivityKernel10;
 #else
 using kernel_record = CUpti_ActivityKernel9;
 #endif
-using copy_record = CUpti_ActivityMemcpy6;  // CUPTI fills the newest of each
+using copy_record = CUpti_ActivityMemcpy6;  // the newest version, which CUPTI fills
 using fill_record = CUpti_ActivityMemset4;
 
 constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
@@ -197,11 +197,11 @@ void timeline::segment(int number) {
 
 device_account timeline::stop() {
   const cudaError_t status = cudaDeviceSynchronize();
-  // Not under our lock, because CUPTI calls take_buffer meanwhile.
+  // Not under our lock: CUPTI calls take_buffer meanwhile.
   (void)cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   disable_all();
   const std::scoped_lock lock(taken.mutex);
-  std::size_t dropped = 0;  // even without a first buffer
+  std::size_t dropped = 0;  // records can be dropped even before the first buffer
   if (cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) taken.dropped += dropped;
   device_account account;
   account.activities = std::exchange(taken.activities, {});

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t most_samples = 20'000, deepest = 96;
 
-/// A signal handler fills it, so all memory is allocated before.
+/// A signal handler fills it, so all memory is allocated in advance.
 struct sampler {
   struct sample {
     int frames;
@@ -163,15 +163,15 @@ class symbols {
   std::unordered_map<std::uintptr_t, std::vector<level>> known_;
 };
 
-/// What the simulated device's compiler inserts at each access and basic block of .cu files.
+/// Whether simcc inserts calls of this function at the accesses and basic blocks of .cu files.
 bool is_instrumentation(const std::string& function) {
   return function.starts_with("__tsan_") || function.starts_with("__sanitizer_cov_") || function.starts_with("sim_mem");
 }
 
-/// Library headers call each other: the first function is enough.
+/// Library headers call each other; only the first function is shown.
 bool is_library(const level& here) { return here.file.starts_with("/usr/"); }
 
-/// Library frames between a function object and its call, or at the start of a thread.
+/// Whether it is a library frame between a function object and its call, or at the start of a thread.
 bool is_wrapper(const std::string& function) {
   static constexpr const char* words[] = {"std::_Function_handler", "std::function<", "std::__invoke", "::_State_impl<",
                                           "std::thread::_Invoker",  "_Invoker<",      "start_thread",  "clone"};
@@ -179,8 +179,8 @@ bool is_wrapper(const std::string& function) {
                      [&](const char* word) { return function.find(word) != std::string::npos; });
 }
 
-/// The program's own functions on a stack, the outermost first, and the line of the innermost. Empty if the stack
-/// contains the simulated device's code: a GPU's host would not spend that time.
+/// The program's own functions on a stack, the outermost first, and the innermost's line. Empty if the stack contains
+/// the simulated device's code: with a GPU, the host would not spend that time.
 std::vector<std::string> program_frames(symbols& names, const std::vector<std::uintptr_t>& stack, bool sample) {
   std::vector<std::string> frames;
   std::string line;
@@ -195,7 +195,7 @@ std::vector<std::string> program_frames(symbols& names, const std::vector<std::u
       if (is_instrumentation(function)) return ended();
       if (function.starts_with("sim::") || here.file.find("/sim/include/") != std::string::npos)
         return sample ? std::vector<std::string>() : ended();
-      if (function.starts_with("lab::profile::run") || function == "main")  // ours, around the program's
+      if (function.starts_with("lab::profile::run") || function == "main")  // our frames around the program's
         frames.clear();
       else if (function == "lab_program_main")
         frames = {"main"};
@@ -219,7 +219,7 @@ std::vector<std::string> words_of(const std::string& path) {
 }  // namespace
 
 void start_sampling(profiled_device* device) {
-  static sampler all;  // a late signal may still come
+  static sampler all;  // never destroyed: a late signal may still come
   void* warm_up[1];
   backtrace(warm_up, 1);  // the first call loads a library
   all.count = 0;

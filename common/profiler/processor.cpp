@@ -30,7 +30,7 @@ int open_counter(std::uint64_t event, pid_t thread) {
   what.size = sizeof what;
   what.type = PERF_TYPE_HARDWARE;
   what.config = event;
-  what.inherit = 1;  // threads made later
+  what.inherit = 1;  // also threads made later
   what.exclude_kernel = 1;
   what.exclude_hv = 1;
   what.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
@@ -52,7 +52,7 @@ int available_cores() {
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
 }
 
-/// The best of several rounds in which each core does `amount` of work.
+/// The best rate of several rounds in which each core does `amount` of work.
 template <class Body>
 double rate_of_all_cores(int cores, double amount, const Body& body) {
   constexpr int rounds = 7;
@@ -99,7 +99,7 @@ processor_counts processor_counters::read() const {
       struct {
         std::uint64_t value, enabled, running;
       } got{};
-      // If events take turns on too few counters, scale what was counted to the whole time.
+      // If events take turns on too few counters, scale the counts to the whole time.
       if (::read(file, &got, sizeof got) == sizeof got && got.running > 0)
         sum.values[i] +=
             static_cast<double>(got.value) * static_cast<double>(got.enabled) / static_cast<double>(got.running);
@@ -113,7 +113,8 @@ roofs processor_roofs() {
   constexpr std::size_t fma_floats = 12 * 16;
   constexpr std::int64_t fma_rounds = 200'000;
   constexpr std::size_t cached_bytes = 128 << 10;
-  constexpr int cached_rounds = 1024;  // a millisecond: synchronizing the cores should cost nothing in comparison
+  constexpr int cached_rounds =
+      1024;  // about a millisecond, so that synchronizing the cores costs little in comparison
   const int cores = available_cores();
   const auto last_cache = static_cast<std::size_t>(std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE)));
   const std::size_t bytes =
@@ -145,7 +146,7 @@ roofs processor_roofs() {
   const double cache = rate_of_all_cores(cores, double{cached_bytes} * cached_rounds, [&](int core) {
     for (int i = 0; i < cached_rounds; ++i) read(core, cached_bytes);
   });
-  // No cache is slower than the memory that it caches, but on a busy machine it may seem so.
+  // No cache is slower than the memory behind it, but on a busy machine it may seem so.
   r.bytes_per_second.emplace_back("cache", std::max(cache, r.bytes_per_second.back().second));
   return r;
 }

@@ -16,7 +16,7 @@ namespace {
 
 bool returned = false;
 
-/// If the program calls exit, we can neither repeat its work nor report it.
+/// If the program calls exit, we can neither repeat nor report its work.
 void say_why_nothing_was_profiled() {
   if (!returned)
     std::fputs("profile: the program called exit(); return from main instead, so that it can run again\n", stderr);
@@ -41,7 +41,7 @@ int main(int argc, char** argv, char** environment) {
   try {
     lab::profile p;
     p.run(path.substr(path.rfind('/') + 1), [&] {
-      if (runs++ == 1) {  // it has printed everything
+      if (runs++ == 1) {  // the first run has printed everything
         std::fflush(stdout);
         if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) {
           dup2(nowhere, STDOUT_FILENO);

@@ -1,4 +1,4 @@
-// A profile as a table for the terminal, as JSON, as a trace that Perfetto and chrome://tracing open, and as a
+// Writes a profile as a table for the terminal, as JSON, as a trace for Perfetto and chrome://tracing, and as a
 // roofline.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -85,7 +85,7 @@ bool has(const metric_values& metrics, counters names) {
   return std::any_of(names.begin(), names.end(), [&](const sim::counter_name& n) { return metrics.contains(n.text); });
 }
 
-// ---- what counters say together; some have different names on the simulated device and on a GPU
+// ---- figures from several counters; some counters have different names on the simulated device and on a GPU
 
 constexpr counters dram_read{"dram__bytes_read.sum"}, dram_written{"dram__bytes_write.sum"};
 constexpr counters loads{"smsp__sass_inst_executed_op_global_ld.sum", "smsp__sass_inst_executed_op_ldgsts.sum",
@@ -123,7 +123,7 @@ std::size_t table_width() {
   return static_cast<std::size_t>(std::clamp(width, 80, 100));
 }
 
-/// The end of a path says more than its beginning.
+/// Keeps a path's end, which says more than its beginning.
 std::string fit(std::string name, std::size_t width) {
   for (char& c : name)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
@@ -147,7 +147,7 @@ std::string laid_out(const std::string& title, const std::vector<std::string>& n
   return out;
 }
 
-/// As many tables as needed; each leaves 26 characters for the name.
+/// Splits the columns into as many tables as needed; each leaves 26 characters for the name.
 std::string tables(const std::string& title, const std::vector<std::string>& names,
                    const std::vector<column>& columns) {
   std::string out;
@@ -193,7 +193,7 @@ struct kernel_sum {
   double seconds = 0;
 };
 
-/// Our process if the call is in a range, else the system's.
+/// Our process's thread number if the call is in a range, otherwise the system's.
 std::uint64_t thread_of(const recording& rec, const activity& call) {
   const int run = run_of(rec, call);
   return run < 0 ? call.lane : static_cast<std::uint64_t>(rec.runs[static_cast<std::size_t>(run)].thread);
@@ -226,7 +226,7 @@ std::string table_of_part(const profile_contents& what) {
   for (const profile::row& r : rows)
     if (r.path.find('/') == std::string::npos) whole += device ? r.device_seconds : r.host_seconds;
 
-  // A single root need not precede every other name.
+  // With a single root, no other name needs it as a prefix.
   const bool one_root = std::count_if(rows.begin(), rows.end(),
                                       [](const profile::row& r) { return r.path.find('/') == std::string::npos; }) == 1;
   const auto shown = [&](const std::string& path) {
@@ -280,7 +280,7 @@ std::string table_of_part(const profile_contents& what) {
   const auto sum = [](counters metrics) {
     return [=](const profile::row& r) { return std::pair(has(r.metrics, metrics), value_of(r.metrics, metrics)); };
   };
-  if (device && !what.modelled) {  // the duration of the simulation means nothing
+  if (device && !what.modelled) {  // the simulation's duration means nothing
     column host{"host", 10, {}};
     for (const profile::row& r : rows) host.cells.push_back(time_text(r.host_seconds));
     columns.push_back(std::move(host));
@@ -320,7 +320,7 @@ std::string table_of_part(const profile_contents& what) {
     }
     if (any) columns.push_back(std::move(warps));
   } else {
-    columns.clear();  // the times are printed above
+    columns.clear();  // the first table has the times
   }
   for (const auto& [title, which] : {std::pair{"if warm", &decltype(profile::row::bound_seconds)::warm},
                                      {"measured", &decltype(profile::row::bound_seconds)::measured}}) {
@@ -425,7 +425,7 @@ std::string json_of(const profile_contents& what) {
 
 std::string trace_of(const profile_contents& what) {
   constexpr int host = 1, device = 2;
-  // Each stream's ranges are next to it: ranges of two streams may overlap, those of one stream never do.
+  // Each stream's ranges are next to it: ranges of two streams may overlap, those of one stream never.
   const auto lane_of = [](std::uint64_t stream) { return 2 * stream + 1; };
   const auto ranges_beside = [](std::uint64_t stream) { return 2 * stream; };
   json events = json::array();
@@ -438,7 +438,7 @@ std::string trace_of(const profile_contents& what) {
     for (const activity& a : rec.device.activities)
       if (a.what != activity::kind::call) first_device = std::min(first_device, a.begin);
   }
-  if (!what.modelled) first_device = first_host;  // one clock; a model has its own
+  if (!what.modelled) first_device = first_host;  // the host's clock, too; a modelled device has its own
   const auto event = [&](const std::string& text, const char* category, int process, std::uint64_t thread,
                          nanoseconds begin, nanoseconds end, json arguments) {
     const nanoseconds origin = process == host ? first_host : first_device;
@@ -469,7 +469,7 @@ std::string trace_of(const profile_contents& what) {
     // A range's extent in a stream: from the start of its first kernel to the end of its last.
     std::map<std::pair<int, std::uint64_t>, std::pair<nanoseconds, nanoseconds>> spans;
     std::map<std::uint32_t, const activity*> calls;
-    std::map<std::pair<std::uint64_t, nanoseconds>, std::string> raced;  // by what comes later
+    std::map<std::pair<std::uint64_t, nanoseconds>, std::string> raced;  // by the later activity
     for (const activity& a : rec.device.activities) {
       if (a.what == activity::kind::call && a.correlation != 0) calls[a.correlation] = &a;
       for (const auto& o : a.overlaps)
@@ -564,7 +564,7 @@ void spread_labels(std::vector<point>& points) {
 }  // namespace
 
 std::string roofline_svg_of(const profile_contents& what) {
-  constexpr double least = 0.03, most = 3000;  // FLOP per byte; ranges that compute nothing are drawn at the left edge
+  constexpr double least = 0.03, most = 3000;  // FLOP per byte; ranges that compute nothing are at the left edge
   const bool device = !what.device.empty();
   const roofs& r = device ? what.on_device : what.processor;
   if (what.recordings.empty() || r.bytes_per_second.empty() || r.flops_per_second.empty()) return "";
@@ -587,7 +587,7 @@ std::string roofline_svg_of(const profile_contents& what) {
       lowest = std::min(lowest, rate);
       highest = std::max(highest, rate);
     };
-    if (++drawn > 12) break;  // the longest come first; nobody would read more
+    if (++drawn > 12) break;  // the longest come first; more would be unreadable
     add(cold, row.declared.bytes);
     add(warm, l2_bytes(row.metrics));
     add(measured, dram_bytes(row.metrics));

@@ -1,4 +1,4 @@
-// lab::profile: listens to ranges, repeats the work for what one run cannot measure, and adds up by path.
+// lab::profile: listens to ranges, repeats the work to measure what one run cannot, and adds up by path.
 #include "lab/profiler.hpp"
 
 #include <unistd.h>
@@ -55,7 +55,7 @@ class recorder final : public range_listener {
     const nanoseconds end = host_now();
     if (outer_) outer_->leave();
     thread_state& mine = state_of_thread();
-    if (mine.open.empty()) return;  // it began before the recording
+    if (mine.open.empty()) return;  // this range began before the recording
     if (mode_ == mode::recording) {
       if (mine.leads) count_processor(mine);
       const std::scoped_lock lock(mutex_);
@@ -90,7 +90,7 @@ class recorder final : public range_listener {
     return std::exchange(taken_, {});
   }
 
-  /// Runs `once`, and tells the device the segments that the thread had in the recording.
+  /// Runs `once`, telling the device the segments that the thread had in the recording.
   void replay(const std::function<void()>& once) {
     begin(mode::replaying);
     listen(true);
@@ -112,7 +112,7 @@ class recorder final : public range_listener {
   struct thread_state {
     std::uint64_t generation = 0;
     int number = 0;
-    bool leads = false;  // the thread that started
+    bool leads = false;  // whether this is the thread that started the recording
     std::vector<int> open;
     std::size_t boundaries = 0;
   };
@@ -174,7 +174,7 @@ class recorder final : public range_listener {
   std::atomic<std::uint64_t> generation_{0};
   int threads_ = 0;
   recording taken_;
-  std::vector<int> order_;  // segments of the leading thread, -1 where it has none
+  std::vector<int> order_;  // segments of the leading thread, -1 outside any
   std::optional<processor_counters> counters_;
   processor_counts last_counts_;
   profiled_device* device_ = nullptr;
@@ -186,7 +186,7 @@ recorder& the_recorder() {
   return *forever;
 }
 
-/// The length of the union.
+/// The length of the intervals' union.
 nanoseconds covered(std::vector<std::pair<nanoseconds, nanoseconds>>& intervals) {
   std::sort(intervals.begin(), intervals.end());
   nanoseconds length = 0, reached = std::numeric_limits<nanoseconds>::min();
@@ -210,7 +210,7 @@ double value_of(const metric_values& metrics, sim::counter_name name) {
 
 void bound(profile::row& r, const roofs& on) {
   if (on.flops_per_second.empty() || on.bytes_per_second.empty()) return;
-  // The roof for the range's operations: that of tensor cores if it uses them.
+  // The roof for the range's operations: the tensor cores' if it uses them.
   std::string_view unit = "FP32";
   if (value_of(r.metrics, "sm__ops_path_tensor_src_tf32_dst_fp32.sum") > 0) unit = "TF32 tensor";
   if (value_of(r.metrics, "sm__ops_path_tensor_src_bf16_dst_fp32.sum") > 0) unit = "bf16 tensor";
@@ -349,7 +349,7 @@ cpu_samples sampled(const std::function<void()>& work, profiled_device* device) 
   return taken;
 }
 
-/// On a terminal, says what is running.
+/// On a terminal, prints what is running.
 void say(const char* what) {
   if (isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "profile: %s\n", what);
 }
@@ -372,7 +372,7 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
     }
     return stop_recording();
   };
-  // A simulated run repeats exactly. Others need caches, clocks and allocators in their steady state.
+  // A simulated run repeats exactly. Other runs need caches, clocks and allocators in a steady state.
   const bool simulated = s.device && s.device->modelled();
   if (!simulated) {
     say("a first run, which warms up");
@@ -385,7 +385,7 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
     std::set<int> busy;
     for (const activity& a : taken.device.activities)
       if (a.segment >= 0 && a.what != activity::kind::call) busy.insert(a.segment);
-    std::exception_ptr thrown;  // is the caller's business; an exception of the counters becomes a note
+    std::exception_ptr thrown;  // goes to the caller; an exception of the counters becomes a note
     const auto rerun = [&] {
       the_recorder().replay([&] {
         try {

@@ -15,7 +15,7 @@ namespace lab {
 
 using namespace sim::profiling;
 
-/// Stacks of the program's threads, sampled at regular steps of CPU time.
+/// Stacks of the program's threads, sampled at regular intervals of CPU time.
 struct cpu_samples {
   std::vector<std::vector<std::uintptr_t>>
       stacks;  ///< the interrupted instruction first; empty: a thread of the device
@@ -75,11 +75,11 @@ struct profile_contents {
   bool flame = false;  ///< whether stacks were recorded
 
   std::vector<profile::row> rows() const;
-  /// Either what ran on the device or what did not: the two kinds of time cannot be compared.
+  /// Only what ran on the device, or only what did not: the two kinds of time cannot be compared.
   profile_contents part(bool with_device) const;
 };
 
-/// Index of the run that issued it; -1 if none.
+/// The index of the range's run that issued the activity; -1 if there is none.
 int run_of(const recording& rec, const activity& a);
 /// "forward/layer/attention"; "" for run -1.
 std::string path_of(const recording& rec, int run);
