@@ -1,6 +1,5 @@
-// The warp view. Everything that is drawn is in the page's JSON, which src/see.cpp writes; counts are the simulated
-// device's, and this file only says where each request's bytes lie. Plain SVG: rectangles, lines and two logarithmic
-// axes do not need a library.
+// The warp view. It draws the page's JSON, which src/see.cpp writes. The counts are the simulated device's; this file
+// only works out where each request's bytes lie. Plain SVG: rectangles, lines and two logarithmic axes need no library.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
@@ -16,7 +15,7 @@ function rowsOf(launch) {
   const rows = new Map();
   for (const [number, requests, lanes, bytes, sectors, idealSectors, wavefronts, idealWavefronts, seconds] of launch.counts) {
     const site = data.sites[number];
-    if (site.space === 'none' || site.op === 'copy') continue;  // a copy is counted where it ends, as in the summary
+    if (site.space === 'none' || site.op === 'copy') continue;  // copies are counted where they end, as in the summary
     const key = [site.file, site.line, site.space, site.op].join(':');
     if (!rows.has(key))
       rows.set(key, {key, ...site, sites: new Set(), requests: 0, lanes: 0, moved: 0, cost: 0, ideal: 0, seconds: 0});
@@ -715,7 +714,8 @@ function showGrid(launch) {
   const each = Math.max(1, Math.min(...Object.values(limits))), wave = each * sms, waves = blocks / wave;
   const limiting = Object.keys(limits).find(k => limits[k] === Math.min(...Object.values(limits)));
   const place = at('grid-drawing'), width = widthOf(place), label = 52, cell = (width - label) / sms, parts = [];
-  // One row for each block that a multiprocessor runs at a time, wave after wave; long grids show first and last waves.
+  // One row per block that a multiprocessor runs at a time, wave after wave; of long grids, only the first and last
+  // waves.
   const all = Math.ceil(waves), shown = [], fit = Math.max(2, Math.floor(40 / each));
   for (let k = 0; k < all; ++k) if (k < fit - 1 || k >= all - Math.max(1, Math.floor(fit / 2)) || all <= fit) shown.push(k);
   const slots = Math.min(each, all > 1 ? 24 : Math.ceil(blocks / sms) + 3), height = Math.max(4, Math.min(14, 120 / slots));
@@ -729,7 +729,7 @@ function showGrid(launch) {
     const here = Math.min(wave, blocks - k * wave);
     for (let slot = 0; slot < slots; ++slot, y += height) {
       const filled = Math.max(0, Math.min(sms, here - slot * sms));
-      // a rectangle for each multiprocessor would be invisible: one for all that are busy
+      // one rectangle for all busy multiprocessors: one for each would be invisible
       parts.push(rect(label, y, filled * cell, height - 1, k % 2 ? 'odd' : 'even'));
       if (filled < sms) parts.push(rect(label + filled * cell, y, (sms - filled) * cell, height - 1, all > 1 ? 'tail' : 'hollow'));
     }
@@ -901,7 +901,7 @@ function start() {
     document.querySelector('main').hidden = true;
     return;
   }
-  // The launch that takes longest, of those that have a line to show.
+  // The launch that takes longest among those with a line to show.
   const worth = data.launches.map(l => rowsOf(l).length ? l.seconds : -1);
   chooseLaunch(worth.indexOf(Math.max(...worth)));
   let width = document.documentElement.clientWidth;

@@ -1,5 +1,5 @@
-// The assembly that g++ and clang++ write for 64-bit Arm Linux. Counts the same as x86_64.cpp: instructions that a GPU
-// executes, too.
+// Reads the assembly that g++ and clang++ write for 64-bit Arm Linux. Like x86_64.cpp, counts the instructions that a
+// GPU also executes.
 #include <algorithm>
 #include <bitset>
 #include <cstdlib>
@@ -29,7 +29,7 @@ int general_register(string_view word) {
   return number <= 30 ? number : -1;
 }
 
-/// Every register among the operands, in order; [x0, 4] has x0.
+/// Visits every register among the operands, in order; [x0, 4] contains x0.
 template <class Visit>
 void for_each_register(string_view operands, const Visit& visit) {
   for (std::size_t i = 0; i < operands.size();) {
@@ -52,8 +52,8 @@ unsigned moved_registers(string_view mnemonic) {
   return 0;
 }
 
-/// Moves and width conversions between registers, moves to and from the stack, and the first of two instructions that
-/// compute an address.
+/// Whether it is a move or width conversion between registers, a move to or from the stack, or the first of two
+/// instructions that compute an address.
 bool only_moves(string_view mnemonic, string_view operands) {
   if (is_one_of(mnemonic, {"mov",  "movz", "movk", "movn", "movi", "mvni", "fmov", "sxtw", "sxth",    "sxtb",
                            "uxtw", "uxth", "uxtb", "adrp", "mrs",  "nop",  "hint", "bti",  "paciasp", "autiasp"}))
@@ -131,7 +131,7 @@ class on_arm64 : public processor {
     i.routine = routine(mnemonic);
     i.wide = operands[0] == 'd' || operands[0] == 'x';
     i.floating_point = mnemonic[0] == 'f' && mnemonic != "fmov" && (operands[0] == 's' || operands[0] == 'd');
-    // The address of a constant, or the address of a variable's address, is part of the instruction.
+    // A constant's address, or the address of a variable's address, is part of the instruction.
     const bool constant = operands.find("#:") != string_view::npos;
     if (moved > 0 && !on_stack(operands) && !constant && !of_coordinates(operands)) i.accesses = moved;
     i.goes_on_by_constant = goes_on_by_constant(mnemonic, operands);
@@ -152,11 +152,11 @@ class on_arm64 : public processor {
     return names;
   }
 
-  /// Each variable has its own name in the assembly, and no known position relative to others.
+  /// Makes each variable have its own name in the assembly, with no known position relative to others.
   std::vector<std::string> compiler_options(bool clang) const override {
     return {clang ? "-mno-global-merge" : "-fno-section-anchors"};
   }
-  /// Its calls change x30, which every function has saved by then.
+  /// The debugger's calls change x30, which every function has saved by then.
   std::vector<std::string> debugger_options() const override {
     return {"-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"};
   }
@@ -219,14 +219,14 @@ class on_arm64 : public processor {
     operand.remove_prefix(1);
     return operand.find_first_not_of("0123456789") == string_view::npos ? "s" + std::string(operand) : "";
   }
-  /// Calls change none of these.
+  /// Whether calls leave it unchanged.
   static bool is_preserved(const std::string& place) {
     if (place[0] == '[') return true;
     const int number = std::atoi(place.c_str() + 1);
     return place[0] == 's' ? number >= 8 && number <= 15 : number >= 19 && number <= 28;
   }
 
-  /// The registers and stack slots that hold constants or the last call's result.
+  /// Tracks the registers and stack slots that hold constants or the last call's result.
   void follow_values(string_view mnemonic, const std::vector<string_view>& parts, instruction& i) {
     const bool stores = starts(mnemonic, "st");
     std::vector<std::string> places;
@@ -256,7 +256,7 @@ class on_arm64 : public processor {
     return std::strtod(std::string(parts[1].substr(parts[1].starts_with('#'))).c_str(), nullptr);
   }
 
-  std::bitset<31> coordinates_;                      // the registers that hold their addresses
+  std::bitset<31> coordinates_;                      // the registers that hold the coordinates' addresses
   std::map<std::string, double, std::less<>> held_;  // register, and the constant in it
 };
 

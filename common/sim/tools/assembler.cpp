@@ -51,7 +51,7 @@ string contents(string_view literal) {
     if (literal[i] != '\\' || i + 1 == literal.size()) {
       result += literal[i];
     } else if (const char c = literal[++i]; c == '\n' || c == '\r') {
-      i += c == '\r' && i + 1 < literal.size() && literal[i + 1] == '\n';  // a continued line
+      i += c == '\r' && i + 1 < literal.size() && literal[i + 1] == '\n';  // a line continuation
     } else {
       result += is_one_of(literal.substr(i, 1), {"n", "t", "r"}) ? '\n' : c;
     }
@@ -83,7 +83,7 @@ class macros {
     return found == names_.end() ? "" : found->second;
   }
   bool knows(string_view name) const { return all_.find(name) != all_.end(); }
-  /// Its arguments complete an asm statement in this macro, or in one that it uses.
+  /// Whether a use's arguments complete an asm statement in this macro, or in one that it uses.
   bool assembles(string_view name, int depth = 0) const {
     const auto found = all_.find(name);
     if (found == all_.end() || depth > 20) return false;
@@ -95,7 +95,7 @@ class macros {
   void note_assembling(const string& name) {
     if (const auto found = all_.find(name); found != all_.end()) found->second.assembles = true;
   }
-  /// Tokens first to last (excluded) without macros, with blanks between them.
+  /// The tokens from `first` up to `last`, with macros expanded and blanks between them.
   string expanded(std::size_t first, std::size_t last) const {
     std::vector<string> words;
     for (; first < last; ++first) words.emplace_back(text(first));
@@ -124,7 +124,7 @@ class macros {
     all_[name] = m;
   }
   static bool is_literal(const string& word) { return word.size() > 1 && word[0] == '"'; }
-  /// #x: its words, with a blank where they would become one.
+  /// #x: its words, with blanks only where they would merge.
   static string quoted(const std::vector<string>& words) {
     string text = "\"";
     for (const string& w : words) {
@@ -237,8 +237,7 @@ class search {
                    std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
   }
 
-  /// A macro whose asm statements its arguments complete: replaces it by its expansion. Returns the last token that it
-  /// has processed.
+  /// Expands a macro whose asm statements are completed by its arguments. Returns the last token processed.
   std::size_t invocation(std::size_t begin) {
     std::size_t close = begin + 1;
     if (text(close) != "(") return begin;
@@ -252,14 +251,14 @@ class search {
                  source = before + macros_.expanded(begin, close + 1) + (inside ? "; }" : "");
     const std::vector<token> tokens = tokens_of(source);
     const std::vector<edit> made = search(source, tokens, known_, true).run();
-    if (made.empty() || source.find("__VA_ARGS__") != string::npos) return close;  // the host's; not expanded here
+    if (made.empty() || source.find("__VA_ARGS__") != string::npos) return close;  // host assembly; not expanded here
     string lowered = apply(source, made);
     if (inside) lowered.resize(lowered.rfind(';'));
     replace(tokens_[begin].begin, tokens_[close].end, lowered.substr(before.size()), aligned_);
     return close;
   }
 
-  /// Handles `asm volatile("..." : ...)` from its first token on. Returns the last token that it has processed.
+  /// Handles `asm volatile("..." : ...)` from its first token on. Returns the last token processed.
   std::size_t statement(std::size_t begin) {
     std::size_t i = begin + 1;
     while (is_one_of(text(i), {"volatile", "__volatile__", "__volatile", "goto", "inline", "__inline__"})) ++i;
@@ -271,7 +270,7 @@ class search {
     if (close >= tokens_.size()) return begin;
 
     string code;
-    bool literal = true, whole = true;  // made of strings; not cut by an #if
+    bool literal = true, whole = true;  // made of string literals; not split by an #if
     for (i = open + 1; i < close && text(i) != ":" && text(i) != "::"; ++i) {
       literal &= is_string(i);
       if (is_string(i)) code += contents(text(i));
@@ -298,7 +297,7 @@ class search {
     return close;
   }
 
-  /// Not inside the operands' expressions, where the compiler expands them.
+  /// Ignores the operands' expressions, where the compiler expands macros.
   bool has_macros(std::size_t open, std::size_t close) const {
     int depth = 0;
     for (std::size_t i = open; i < close; ++i) {
@@ -350,7 +349,7 @@ class search {
     replace(from, tokens_[close].end, code_before + line + ptx.code + after + "})", aligned_);
   }
 
-  /// Parses everything from the first colon on. Returns an error, or "".
+  /// Parses from the first colon on. Returns an error, or "".
   string read_operands(std::size_t i, std::size_t close, std::vector<operand>& operands) const {
     int section = -1;  // 0 outputs, 1 inputs, 2 clobbers
     while (i < close) {
@@ -400,7 +399,7 @@ class search {
     }
     edits_.push_back({from, to - from, with});
   }
-  /// As many line breaks as the source has there; in a macro they need backslashes.
+  /// As many line breaks as the source has there, with backslashes in a macro.
   string newlines(std::size_t from, std::size_t to) const {
     string all;
     for (auto n = std::count(source_.begin() + static_cast<std::ptrdiff_t>(from),
@@ -410,7 +409,7 @@ class search {
     return all;
   }
   void refuse(std::size_t begin, std::size_t close, string message) {
-    for (char& c : message)  // it may quote the program
+    for (char& c : message)  // the message may quote the program
       if (c == '"' || c == '\\' || std::iscntrl(static_cast<unsigned char>(c))) c = '?';
     const std::size_t at = tokens_[begin].begin, to = tokens_[close].end;
     edits_.push_back({at, to - at, refusal(message) + newlines(at, to)});

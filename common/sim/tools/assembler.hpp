@@ -1,4 +1,4 @@
-// Inline assembly: PTX becomes C++ or, if it cannot be translated, a refusal; the host's assembly stays.
+// Inline assembly: PTX becomes C++ or, if it cannot be translated, a refusal; host assembly stays.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ struct macro {
 using macro_table = std::map<std::string, macro, std::less<>>;
 
 /// Replaces `asm("..." : outputs : inputs : clobbers)` by the statements of ptx.hpp. The operands' expressions stay in
-/// place, and everything keeps its line and, outside of macros and their arguments, its column. `known`: the macros of
-/// earlier files; adds those of this one.
+/// place, and everything keeps its line and, outside macros and their arguments, its column. `known`: the macros of
+/// earlier files; adds this file's.
 std::vector<edit> assembler_edits(const std::string& source, const std::vector<token>& tokens,
                                   macro_table* known = nullptr);
 

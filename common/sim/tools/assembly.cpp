@@ -26,9 +26,9 @@ constexpr std::size_t most_dynamic_shared_bytes = 232448;  // 227 KB, the larges
 
 bool is_label(string_view s) { return !s.empty() && s.back() == ':' && s.find_first_of(" \t\"") == string_view::npos; }
 
-/// A division, or a function of the C library, as nvcc 13.0 compiles it for an H200: the instructions of the usual
-/// path, including loads of its constants. Functions that nvcc does not inline are estimated: atan2, erfc, expm1,
-/// exp10, log1p and pow of doubles, and fmod.
+/// A division or C library function as nvcc 13.0 compiles it for an H200: the instructions of the usual path, including
+/// loads of constants. Functions that nvcc does not inline are estimated: atan2, erfc, expm1, exp10, log1p and pow of
+/// doubles, and fmod.
 struct routine {
   struct cost {
     unsigned instructions, adds, multiplies, multiply_adds, special;
@@ -36,7 +36,7 @@ struct routine {
   };
   string_view name;
   cost single, wide;     // float or 32 bits, double or 64 bits
-  bool product = false;  // ends with a multiplication: a following addition fuses with it to a multiply-add
+  bool product = false;  // ends with a multiplication: a following addition fuses with it into a multiply-add
 };
 constexpr routine routines[] = {
     {"div", {9, 0, 0, 5, 1}, {17, 0, 1, 7, 1, 1}},
@@ -81,7 +81,7 @@ constexpr routine routines[] = {
     {"sim_fast_pow", {8, 0, 1, 0, 2}, {}},
     {"sim_fast_divide", {4, 0, 1, 0, 1}, {}},
 };
-/// The same with -use_fast_math: floats only, without those that cost the same.
+/// The same with -use_fast_math: only floats, and only functions whose cost differs.
 constexpr routine fast_routines[] = {
     {"div", {2, 0, 1, 0, 1}, {}, true},
     {"reciprocal", {1, 0, 0, 0, 1}, {}},
@@ -113,11 +113,11 @@ const routine* routine_in(std::span<const routine> all, string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// The computations of some instructions.
+/// The computations in a sequence of instructions.
 struct computation {
   bool restores = true;     // only restores registers and returns
   unsigned arithmetic = 0;  // floating point
-  unsigned own_arrays = 0;  // accesses that no hook reports, to the thread's own arrays
+  unsigned own_arrays = 0;  // accesses to the thread's own arrays, which no hook reports
   std::array<unsigned, counts> count{};
   void add(const computation& other) {
     restores &= other.restores;
@@ -141,21 +141,21 @@ struct block : computation {
   std::size_t first_access = 0;  // line of its first access; 0 if a jump or label comes first
   bool straight = true;          // neither jump nor label so far
   bool first_of_function = false;
-  bool rolled = false;                 // of a loop that the program keeps rolled
+  bool rolled = false;                 // in a loop that the program keeps rolled
   std::set<string> labels;             // at its start
   string branch;                       // target of the conditional jump that ends it
   bool calls = false, leaves = false;  // calls a function that is not a hook; ends in an unconditional jump
   string skip;                         // target of a jump that may skip the report of an out-of-range index
   bool skips_report = false;
   unsigned before_skip = 0;                      // instructions
-  unsigned pending = 0;                          // hooks whose access has not come yet
+  unsigned pending = 0;                          // hooks whose access is still to come
   unsigned accesses = 0;                         // reported by hooks
   std::map<string, unsigned> writes;             // how often it changes each register
   std::vector<std::pair<string, string>> steps;  // pointer += step
   std::set<string> addresses;                    // registers that hold access addresses
 
-  /// Whether a pointer advances by a value that is constant here. Compilers turn an index into a pointer only if it
-  /// cannot overflow: g++ does it here, and then nvcc unrolls. `i += blockDim.x` is unsigned, so it may overflow.
+  /// Whether a pointer advances by a value that is constant in the loop. Compilers turn an index into a pointer only if
+  /// it cannot overflow: if g++ does, nvcc unrolls. `i += blockDim.x` is unsigned, so it may overflow.
   bool has_step() const {
     return std::ranges::any_of(steps, [&](const auto& s) {
       return addresses.contains(s.first) && writes.at(s.first) == 1 && !writes.contains(s.second);
@@ -214,7 +214,7 @@ class editor {
       const string_view name = s.substr(0, s.size() - 1);
       if (in_shared_) {
         defined_.emplace(name);
-        lines_[i].insert(0, "\t.balign 16\n");  // as a GPU aligns arrays, so that a vector may begin where they do
+        lines_[i].insert(0, "\t.balign 16\n");  // as GPUs align arrays, so that vectors may begin at their start
       }
       settle();
       if (!blocks_.empty()) end_product();
@@ -227,10 +227,10 @@ class editor {
     if (in_function_) instruct(i, string(s));  // a copy, because the line may change
   }
 
-  /// Our name for a library function, "" for any other. Memory that library functions access through pointers counts as
-  /// a kernel's accesses, and kernels have their own heap; a stream's host function may wake other threads; and the
-  /// writes of a graded program's host code are recorded. clang, from 15 on, has its own names for copies; glibc, from
-  /// 2.38 on, for strtol.
+  /// Our replacement's name for a library function; "" if there is none. Replacements report memory that library
+  /// functions access through pointers, give kernels their own heap, note that a stream's host function wakes other
+  /// threads, and record writes of a graded program's host code. From 15 on, clang has its own names for copies; from
+  /// 2.38 on, glibc does for strtol.
   static string ours_for(string_view name) {
     static const std::set<string, std::less<>> names = [] {
       std::istringstream list(
@@ -257,7 +257,7 @@ class editor {
     if (const string ours = ours_for(callee); !ours.empty())
       lines_[i].replace(lines_[i].find(callee), callee.size(), ours);
   }
-  /// Replaces the address of such a function by that of ours. The program may have a variable of that name.
+  /// Replaces such a function's address by our function's. The program may have a variable with that name.
   void redirect_pointers(std::size_t i) {
     string& l = lines_[i];
     const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
@@ -300,7 +300,7 @@ class editor {
   /// `cmp; jbe 1f; call __ubsan_handle_…_out_of_bounds; 1:` is not one of the program's branches.
   static void end_skip(block& b, string_view label) {
     if (b.skips_report && b.skip == label)
-      b.count[instructions] = b.before_skip - std::min(b.before_skip, 1u);  // its comparison does not count either
+      b.count[instructions] = b.before_skip - std::min(b.before_skip, 1u);  // its comparison does not count, either
     else
       b.straight = false;
     b.skip.clear();
@@ -362,7 +362,7 @@ class editor {
     return fast ? fast : routine_in(routines, name);
   }
 
-  /// nvcc fuses a multiplication and an addition, if only additions use the product that a function returns.
+  /// nvcc fuses a multiplication and an addition if only additions use the product that a function returns.
   void end_product() {
     if (product_.is && product_.additions > 0 && !product_.other) {
       std::array<unsigned, counts>& count = blocks_.back().count;
@@ -378,7 +378,7 @@ class editor {
     redirect(i, callee);
     if (starts(callee, "__sanitizer_cov_trace_pc")) {
       if (!blocks_.empty()) end_product();
-      // The compiler may move instructions of the block before this call.
+      // The compiler may move the block's instructions before this call.
       block b;
       b.trace = i;
       b.first_of_function = blocks_.empty();
@@ -402,7 +402,7 @@ class editor {
     callee = callee.substr(0, callee.find('@'));
     const bool wide = !callee.ends_with('f') || callee == "erf";
     if (!is_hook(callee)) end_product();
-    if (is_hook(callee)) {  // its argument's move does not count either
+    if (is_hook(callee)) {  // the move of its argument does not count, either
       b.count[instructions] -= b.count[instructions] > 0;
     } else if (const routine* r = routine_of(wide ? callee : callee.substr(0, callee.size() - 1), wide)) {
       b.add(wide ? r->wide : r->single, wide);
@@ -422,9 +422,9 @@ class editor {
     if (ours || starts(path, "\"/usr/")) not_programs_.insert(number);
   }
 
-  /// Calls the debugger's function before each line of a traced function, except before its opening line: there, the
-  /// arguments have not been stored yet. If the thread may stop, it executes the nop, which has the line's address; the
-  /// call itself belongs to the previous line, or is not a statement of this one.
+  /// Calls the debugger's function before each line of a traced function except its opening line, where the arguments
+  /// have not been stored yet. If the thread may stop, it executes the nop, which has the line's address; the call
+  /// itself belongs to the previous line or is not a statement of this one.
   void call_at_lines() {
     string last;
     bool opened = false, called = false;
@@ -455,7 +455,8 @@ class editor {
     }
   }
 
-  /// `if (x) a = b;`, also with && in the condition: how many blocks earlier the decision begins; 0 for other blocks.
+  /// For the body of `if (x) a = b;`, also with && in the condition: how many blocks earlier the decision begins; 0 for
+  /// other blocks.
   unsigned decider(std::size_t k) const {
     const block& b = blocks_[k];
     if (k == 0 || k + 1 == blocks_.size() || b.calls || b.leaves || !b.branch.empty() || !b.labels.empty()) return 0;
@@ -504,7 +505,7 @@ class editor {
       const bool ours = name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim";
       const bool of_library = starts(name, "_ZSt");  // std::call_once's
       if (ours || of_library || defined_.contains(name) || starts(name, "sim_")) continue;
-      // Without a size, a symbol is only a name for the data after it.
+      // A symbol without a size only names the data after it.
       text << "\t.weak " << name << "\n\t.type " << name << ", @object\n\t.size " << name << ", 0\n" << name << ":\n";
     }
     if (text.str().empty()) return "";

@@ -25,7 +25,7 @@ struct assembly_edits {
 /// The text is that of g++ or clang++ for Linux.
 std::string edit_assembly(const std::string& text, const assembly_edits& edits, processor& on);
 
-/// The section that tells the runtime how many registers the assembly's kernels use, according to ptxas.
+/// The section that tells the runtime how many registers the assembly's kernels use, by ptxas's output.
 std::string register_table(const std::string& assembly, const std::string& ptxas);
 
 }  // namespace sim

@@ -71,7 +71,7 @@ class program {
     for (const auto& [path, f] : files_) {
       if (f.written.empty()) continue;
       const fs::path original = path == source_ ? name : path;
-      // Before any macro of the program's own, such as N.
+      // Before the program's own macros, such as N.
       write_file(f.written, (ptx && path == source_ ? "#include \"sim/ptx.h\"\n" : "") +
                                 ("#line 1 " + in_quotes(original)) + "\n" + text_of(path, f));
       result.refused |= f.refused;
@@ -135,7 +135,7 @@ class program {
       const fs::path& stand_in = files_.at(i.found).written;
       if (!stand_in.empty() && i.found != source_)
         edits.push_back({i.at, i.length, in_quotes(stand_in)});
-      else if (i.beside && path != source_)  // only the original has it in its folder
+      else if (i.beside && path != source_)  // only the original's folder contains it
         edits.push_back({i.at, i.length, in_quotes(i.found)});
     }
     std::string text = apply(f.text, std::move(edits));

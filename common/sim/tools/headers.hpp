@@ -18,7 +18,7 @@ struct lowered_file {
       originals;    ///< for each written file: its path, and the file that it replaces
   variables known;  ///< that the file and its headers declare
 
-  /// The compiler's list of dependencies, with the originals in it.
+  /// Puts the originals into the compiler's list of dependencies.
   void name_originals(const std::filesystem::path& dependencies) const;
 };
 
@@ -31,9 +31,9 @@ void write_file(const std::filesystem::path& path, const std::string& text);
 std::vector<edit> all_edits(const std::string& source, const std::vector<token>& tokens, macro_table* known = nullptr,
                             std::set<std::string>* kernels = nullptr);
 
-/// Lowers `source` into the file `lowered`. Each header with such edits is lowered into a file next to it, which is
-/// then included instead, as is each header that includes such a header. Headers are searched for as the compiler does:
-/// in the including file's folder, then in the folders of -iquote and -I in `flags`. #line keeps all names and lines.
+/// Lowers `source` into the file `lowered`. Also lowers each header that needs such edits, or that includes such a
+/// header, into a file next to it, which is then included instead. Searches for headers as the compiler does: in the
+/// including file's folder, then in the folders of -iquote and -I in `flags`. #line keeps all names and lines.
 lowered_file lower_with_headers(const std::filesystem::path& source, const std::filesystem::path& lowered,
                                 const std::vector<std::string>& flags);
 

@@ -52,7 +52,7 @@ class lowering {
 
     const std::size_t kernel = tokens_[*first].begin, open = tokens_[launch_].begin, opened = tokens_[launch_].end,
                       close = tokens_[*last - 2].begin, closed = tokens_[*last].end;
-    // A macro and its arguments cannot contain directives, so no #line.
+    // Macros and their arguments cannot contain directives, so use no #line there.
     aligned_ = tokens_[launch_].directive == 0 && places_[launch_].parentheses == 0;
     const bool value = is_value(*first);
     const std::vector<std::size_t> nulls = null_arguments(*last + 1);
@@ -79,8 +79,7 @@ class lowering {
     return std::nullopt;
   }
 
-  /// The arguments NULL and 0 are numbers; forwarded by another function, a number does not convert to a kernel's
-  /// pointer.
+  /// The arguments NULL and 0: once forwarded, they are numbers, which do not convert to a kernel's pointer parameter.
   std::vector<std::size_t> null_arguments(std::size_t open) const {
     std::vector<std::size_t> found;
     if (open >= tokens_.size() || text(open) != "(") return found;
@@ -111,7 +110,7 @@ class lowering {
     return "\n#line " + std::to_string(line + 1) + "\n" + std::string(at - line_begin, ' ');
   }
 
-  /// The text as # in a macro would write it: runs of blanks become one, comments disappear.
+  /// The text as # in a macro writes it: each run of blanks becomes one, comments disappear.
   std::string kernel_name(std::size_t first) const {
     std::string name;
     for (std::size_t i = first; i < launch_; ++i) {
@@ -127,14 +126,14 @@ class lowering {
   std::string kernel_text(std::size_t first) const {
     std::string words;
     for (std::size_t i = first; i < launch_; ++i)
-      if (!is_launch(i))  // refused at its own place
+      if (!is_launch(i))  // a nested launch is refused at its own place
         (words += i > first && !touches(i) ? " " : "") += text(i);
     return words;
   }
 
   // ---- the kernel
 
-  /// Not a name, possibly of a template or macro, but an expression. It is evaluated once, on the host.
+  /// Whether it is an expression, evaluated once on the host, instead of a name, possibly of a template or macro.
   bool is_value(std::size_t first) const {
     const bool parenthesis = text(first) == "(";
     int angles = 0, within = 0;  // open template arguments; brackets in them
@@ -236,7 +235,7 @@ class lowering {
 
   // ---- the configuration
 
-  /// The last of the three > that end it. Others close template arguments, or are shifts.
+  /// The last of the three > that end the configuration. Others close template arguments or are shifts.
   std::optional<std::size_t> configuration_end() const {
     std::optional<std::size_t> doubtful;
     int depth = 0;
@@ -270,7 +269,7 @@ class lowering {
   bool aligned_ = false;
 };
 
-/// Casts of kernels to void*, in files that launch by address: the cast would lose the parameter types.
+/// Wraps casts of kernels to void* in files that launch by address: such a cast loses the parameter types.
 class erased_kernels {
  public:
   erased_kernels(const std::string& source, const std::vector<token>& tokens, std::set<std::string>& kernels)
@@ -317,8 +316,8 @@ class erased_kernels {
     }
   }
 
-  /// If `(void*)kernel<4>` or `reinterpret_cast<void*>(kernel)` has its kernel at token i: the token after it.
-  /// Otherwise i. The cast would lose the parameter types.
+  /// If token i is the kernel in `(void*)kernel<4>` or `reinterpret_cast<void*>(kernel)`: the token after the kernel.
+  /// Otherwise i.
   std::size_t erased_kernel_end(std::size_t i) const {
     const auto at = [&](std::size_t back) { return back <= i ? text(i - back) : std::string_view(); };
     // void*, const void* or void const*; `last`: what precedes it.
@@ -422,7 +421,7 @@ void mark_rolled_loops(const std::string& source, const std::vector<token>& toke
   }
 }
 
-/// `__constant__ const int x[4]`: already read-only, and compilers put no constants and variables into the same
+/// `__constant__ const int x[4]`: already read-only, and compilers do not put constants and variables into the same
 /// section.
 void leave_constants(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
@@ -439,7 +438,7 @@ void leave_constants(const std::string& source, const std::vector<token>& tokens
     bool constant = false;
     for (std::size_t k = first; k < tokens.size() && declares(k) && !is_one_of(k, {";", "=", "[", "{"}); ++k) {
       if (is_one_of(k, {"const", "constexpr"})) constant = true;
-      if (text(k) == "*") constant = false;  // of its target
+      if (text(k) == "*") constant = false;  // only the target is const
     }
     if (constant) edits.push_back({tokens[i].begin, tokens[i].end - tokens[i].begin, std::string(12, ' ')});
   }
@@ -483,7 +482,7 @@ std::vector<edit> launch_edits(const std::string& source, const std::vector<toke
   mark_rolled_loops(source, tokens, edits);
   leave_constants(source, tokens, edits);
   declare_clusters(source, tokens, edits);
-  // At the same position, insertions come before replacements: `(void*)k<<<...` closes a bracket at the `<<<`.
+  // At the same position, insertions come before replacements: in `(void*)k<<<...`, one closes a bracket at the `<<<`.
   std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) {
     return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);
   });

@@ -42,7 +42,7 @@ struct instruction {
   bool floating_point = false;
   unsigned accesses = 0;             ///< except to the stack, constants and coordinates
   bool goes_on_by_constant = false;  ///< i += 4
-  /// The register that it changes, by one name for 16 to 64 bits; on x86-64 also a stack slot.
+  /// The register that the instruction changes, under one name for 16 to 64 bits; on x86-64 also a stack slot.
   std::string writes;
   std::string goes_on_by;  ///< pointer += step: the location of the step; empty for other instructions
   std::string argument;    ///< moved to the register where a hook expects the address
@@ -63,13 +63,13 @@ class processor {
   /// The thread-local variables that a line names.
   virtual std::vector<std::string_view> thread_locals(std::string_view line) const = 0;
   virtual std::string call_of(const std::string& function) const = 0;
-  /// The line; calls and jumps through pointers go by sim_call or sim_jump (sim/machine.h).
+  /// The line, with calls and jumps through pointers redirected through sim_call or sim_jump (sim/machine.h).
   virtual std::string with_checked_call(std::string line) const { return line; }
   /// For kernels.
   virtual std::vector<std::string> compiler_options(bool clang) const = 0;
   virtual std::vector<std::string> debugger_options() const = 0;
 
-  /// The bits of the floating-point constants in the text's data, by label.
+  /// By label, the bits of floating-point constants in the text's data.
   std::map<std::string, std::uint64_t, std::less<>> constants;
 
  protected:
@@ -84,7 +84,7 @@ class processor {
 
 std::unique_ptr<processor> x86_64();
 std::unique_ptr<processor> arm64();
-/// The processor that this program runs on.
+/// The processor on which this program runs.
 std::unique_ptr<processor> this_processor();
 
 // ---- words of assembly

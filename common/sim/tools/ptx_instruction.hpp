@@ -1,4 +1,4 @@
-// One PTX instruction during translation, and helpers shared by the families of instructions.
+// One PTX instruction during translation, and helpers that the families of instructions share.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,7 @@ class instruction {
       if (take(one)) return string(one);
     return otherwise;
   }
-  /// The next modifier with this beginning.
+  /// Takes the next modifier if it begins like this.
   string take_beginning(string_view begin) {
     for (auto m = modifiers_.begin(); m != modifiers_.end(); ++m)
       if (m->starts_with(begin)) {
@@ -88,7 +88,7 @@ class instruction {
     modifiers_.pop_back();
     return last;
   }
-  /// The last modifier, one of a list of types.
+  /// Takes the last modifier, which must be one of these types.
   string take_type(std::initializer_list<string_view> types) {
     string type = take_last();
     if (!is_one_of(type, types)) refuse("type ." + type + " is not supported");
@@ -158,7 +158,7 @@ class instruction {
 
 /// Translates the instructions of one family, such as mul.lo.s32 and mul.f32, into calls of functions of sim/ptx.h.
 using family = string (*)(instruction&);
-/// By the instruction's name, such as mul; null if it is not simulated.
+/// The family of an instruction's name, such as mul; null if it is not simulated.
 family family_of(string_view name);
 
 }  // namespace sim::inline_ptx

@@ -271,7 +271,7 @@ string coordinates(instruction& i, const operand& o, std::size_t dimensions) {
   return in_ptx("box_at(") + joined(all, ", ") + ")";
 }
 /// cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [to], [map, {x, y}], [barrier];
-/// cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [map, {x, y}], [from]; and those without tensors
+/// cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [map, {x, y}], [from]; and the forms without tensors
 string bulk_copy(instruction& i, bool reduces) {
   if (i.take("commit_group")) {
     i.done();
@@ -279,7 +279,7 @@ string bulk_copy(instruction& i, bool reduces) {
     return instruction::call("bulk_commit", {}, {});
   }
   if (i.take("wait_group")) {
-    i.take("read");  // here, a copy is written as soon as it is read
+    i.take("read");  // here, a copy is written once it is read
     i.done();
     i.needs(1);
     return instruction::call("bulk_wait", {}, {i.source(0)});
@@ -512,7 +512,7 @@ string warpgroup(instruction& i) {
   const unsigned registers = d == "f16" ? s.n / 4 : s.n / 2;
   if (rd.size() != registers || (ra.size() != 1 && ra.size() != 4))
     i.refuse("it needs " + std::to_string(registers) + " registers for sums, and four for A or its descriptor");
-  // f16 and bf16 may have rows along m and n; A only in shared memory.
+  // Rows of f16 and bf16 factors may run along m and n, A's only in shared memory.
   const std::size_t scales = integers ? 0 : 2, turns = !halves ? 0 : ra.size() == 4 ? 1 : 2;
   i.needs(4, 4 + scales + turns);
   if (i.count() != 4 && i.count() != 4 + scales && i.count() != 4 + scales + turns)

@@ -84,7 +84,7 @@ class search {
     return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
   }
 
-  /// Checks #include, leaves #define to the loop, skips the others. Returns the last token that it has processed.
+  /// Checks #include, leaves #define to the loop, skips other directives. Returns the last token processed.
   std::size_t directive(std::size_t hash) {
     if (text(hash + 1) == "define") return hash + 1;
     std::size_t last = hash;
@@ -107,14 +107,14 @@ class search {
       if (text(i) == n.what) return refuse(i, n.instead);
     if (is_one_of(text(i), {"texture", "surface"}) && text(i + 1) == "<" && !declares(text(i))) refuse(i, references);
   }
-  /// A mark with all its pieces in the file: ## joins them, or a backslash at the end of a line.
+  /// Refuses marks whose pieces are all in the file, to be joined by ## or by a backslash at a line's end.
   void refuse_pasted_marks() {
     std::set<std::string_view> pieces;
     for (std::size_t i = 0; i < tokens_.size(); ++i)
       if (tokens_[i].kind == 'i') pieces.insert(text(i));
     for (const advice& n : names) {
       if (n.instead != own_mark) continue;
-      std::vector<bool> reached(n.what.size() + 1);  // by pieces, one after the other
+      std::vector<bool> reached(n.what.size() + 1);  // by pieces in order
       reached[0] = true;
       for (std::size_t from = 0; from < n.what.size(); ++from)
         for (std::size_t length = 1; reached[from] && from + length <= n.what.size(); ++length)

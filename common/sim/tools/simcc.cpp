@@ -48,11 +48,11 @@ using words = std::vector<std::string>;
   std::exit(code);
 }
 
-/// What simcc.profile, beside simcc, says: one "NAME PATH" a line; its paths may be relative to its folder.
+/// Looks up a name in simcc.profile, next to simcc: a "NAME PATH" per line; paths may be relative to its folder.
 /// - include, interface: folders of headers
 /// - library: libsim.a; NVIDIA's libraries are beside it
 /// - compiler: the host compiler
-/// - cmake, build: in the build tree, what builds NVIDIA's libraries on demand
+/// - cmake, build: set in a build tree, to build NVIDIA's libraries on demand
 const std::string& place(const std::string& name) {
   static const auto places = [] {
     const fs::path self = fs::canonical(reinterpret_cast<const char*>(getauxval(AT_EXECFN)));
@@ -70,7 +70,7 @@ const std::string& place(const std::string& name) {
 }
 std::string library_folder() { return fs::path(place("library")).parent_path().string(); }
 
-/// `output`: where its output goes; -1: to ours.
+/// `output`: the descriptor for its output; -1: ours.
 pid_t start(const words& command, int output = -1) {
   std::vector<char*> arguments;
   for (const std::string& w : command) arguments.push_back(const_cast<char*>(w.c_str()));
@@ -93,7 +93,7 @@ void run(const words& command) {
   if (status != 0) std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-/// Whether clang's actual compiler knows the option.
+/// Whether clang -cc1 knows the option.
 bool clang_knows(const std::string& clang, const char* option) {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   const pid_t child = start({clang, "-Xclang", option, "-fsyntax-only", "-x", "c++", "/dev/null"}, nowhere);
@@ -245,7 +245,7 @@ class command_line {
     if (at_ >= words_.size()) stop(option + " needs a value");
     return words_[at_++];
   }
-  /// Whether the word is one of these options, as `-option value` or `-option=value`; `found` gets the value.
+  /// Whether the word is one of these options, as `-option value` or `-option=value`; `found` receives the value.
   bool is(const std::string& word, std::initializer_list<const char*> names, std::string* found) {
     for (const std::string name : names) {
       if (word == name) return *found = value(name), true;
@@ -384,7 +384,7 @@ class command_line {
     const language by_name = extension == ".cu"             ? language::cuda
                              : contains(sources, extension) ? language::host
                                                             : language::link;
-    const language taken_as = forced_.value_or(by_name);            // in nvcc, too, -x applies to every file name
+    const language taken_as = forced_.value_or(by_name);            // as in nvcc, -x applies to every file name
     if (taken_as == language::link) made_.link_flags.push_back(w);  // in order among the libraries
     made_.inputs.push_back({w, taken_as});
   }
@@ -399,7 +399,7 @@ class command_line {
 
 std::string host_compiler() {
   const char* chosen = std::getenv("CXX");
-  // Make sets CXX to simcc if a program's Makefile gets simcc as its compiler.
+  // make sets CXX to simcc if the Makefile is told to use simcc as its compiler.
   const bool named = chosen && *chosen && std::string(chosen).find("simcc") == std::string::npos;
   return named ? chosen : place("compiler");
 }
@@ -443,7 +443,7 @@ bool includes_ours(const fs::path& file) {
   return false;
 }
 
-/// The object of a source for the host.
+/// Compiles a source for the host.
 void compile_host(const request& r, const input& in, const fs::path& object) {
   words command = {host_compiler()};
   const bool named_c = in.file.extension() == ".c", c = named_c && !includes_ours(in.file);
@@ -451,7 +451,7 @@ void compile_host(const request& r, const input& in, const fs::path& object) {
                                  "-isystem", place("interface")});
   if (!named_c && contains(r.flags, "-DSIM_BEFORE_CXX17"))
     command.insert(command.end(), {"-include", "sim/before_cxx17.h"});
-  // Our headers are C++, but the program may be C that converts void*.
+  // Our headers are C++, but the program may be C, which converts void* implicitly.
   if (named_c && !c) command.insert(command.end(), {"-std=gnu++17", "-fpermissive", "-w", "-Drestrict=__restrict"});
   for (const std::string& flag : r.flags)
     if (!(c && flag.starts_with("-std=c++"))) command.push_back(flag);
@@ -461,7 +461,7 @@ void compile_host(const request& r, const input& in, const fs::path& object) {
   run(command);
 }
 
-/// The object of a CUDA file. Intermediate files are next to the object if they are kept, otherwise in `between`.
+/// Compiles a CUDA file. Intermediate files are next to the object if they are kept, otherwise in `between`.
 void compile_cuda(const request& r, const fs::path& file, const fs::path& object, const fs::path& between) {
   const fs::path source = fs::absolute(file).lexically_normal();
   const std::string stem = r.keep ? object.string() : (between / object.filename()).string();
@@ -479,10 +479,10 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                    "-D__CUDACC_DEVICE_ATOMIC_BUILTINS__=1", "-D__CUDA_ARCH__=900", "-D__CUDA_ARCH_LIST__=900",
                    "-DCUDART_VERSION=13000", "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", "-Wno-unknown-pragmas",
                    "-Wno-psabi", "-include", "cuda_runtime.h",
-                   // A hook for every access, at its full width, exactly once.
+                   // One hook per access, at its full width.
                    "-fsanitize=thread", "-fno-optimize-sibling-calls", "-ftls-model=initial-exec", "-fPIE",
                    "-ffp-contract=fast", "-fsigned-char",
-                   // A kernel has no errno: loads may move across a function of math.h.
+                   // Kernels have no errno: loads may move across math functions.
                    "-fno-math-errno"};
   const std::unique_ptr<sim::processor> processor = sim::this_processor();
   const bool clang = compiler.find("clang") != std::string::npos;
@@ -492,14 +492,14 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                           "-fsanitize=shift-exponent", "-fsanitize-coverage=trace-pc", "--param",
                           "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1",
                           "-fno-extern-tls-init", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset",
-                          // A kernel's stores to memory that it frees may be wrong, too.
+                          // Keep a kernel's stores to memory that it frees: they may be wrong, too.
                           "-fno-builtin-malloc", "-fno-builtin-free",
                           // Lanes that have diverged must meet again: do not duplicate the code after a branch, and
                           // place it later in memory.
                           "-fno-thread-jumps", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition",
-                          // A struct passed by value is copied by a statement, which has a hook; an argument has none.
+                          // Copy a struct passed by value in a statement, which has a hook; an argument has none.
                           "-fno-elide-constructors",
-                          // A store through a null argument remains, so that it is reported.
+                          // Keep a store through a null argument, so that it is reported.
                           "-fno-delete-null-pointer-checks"})
       compile.emplace_back(f);
   } else {
@@ -511,7 +511,7 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
                           "-fno-slp-vectorize", "-fsanitize=array-bounds", "-fsanitize=return",
                           "-fsanitize=shift-exponent", "-fsanitize-coverage=trace-pc,no-prune"})
       compile.emplace_back(f);
-    // All lanes may pass a variable that one of them has set: clang would conclude that each of them is that lane.
+    // All lanes may pass a variable that only one has set: clang would conclude that each is that lane.
     for (const char* option : {"-no-enable-noundef-analysis", "-disable-noundef-analysis"})  // by clang's version
       if (clang_knows(compiler, option)) {
         compile.insert(compile.end(), {"-Xclang", option});
@@ -528,8 +528,8 @@ void compile_cuda(const request& r, const fs::path& file, const fs::path& object
     compile.insert(compile.end(), {"-O0", "-g"});
     for (const std::string& option : processor->debugger_options()) compile.push_back(option);
   }
-  // nvcc does not warn about casts between vectors and their elements. Ubuntu's g++ would use the C library's checked
-  // functions instead of memcpy and others, which have hooks here.
+  // Like nvcc, do not warn about casts between vectors and their elements. Ubuntu's g++ would use the C library's
+  // checked functions instead of memcpy and similar functions, which have hooks here.
   compile.insert(compile.end(), {"-U_FORTIFY_SOURCE", "-Wno-strict-aliasing", "-S", lowered, "-o", assembly});
   std::optional<register_count> counting;
   if (r.registers || !r.object_only) counting.emplace(source, r.flags);
@@ -559,7 +559,7 @@ bool may_call(const std::string& object, const component& library) {
   return false;
 }
 
-/// The library's file, which the build tree builds if it is out of date.
+/// The library's file; in a build tree, builds it if it is out of date.
 fs::path built(const component& library) {
   const std::string target = "sim_" + library.name;
   const fs::path file = fs::path(library_folder()) / ("lib" + target + ".a");
@@ -567,7 +567,7 @@ fs::path built(const component& library) {
   if (build.empty() && !fs::exists(file)) stop(library.title + " is not installed: there is no " + file.string());
   if (build.empty() || access(build.c_str(), W_OK) != 0) return file;  // installed, or built by another user
   if (!fs::exists(file)) std::cerr << "simcc: building " << library.title << " for the simulated device, once\n";
-  // One build of a folder at a time, as ./course does.
+  // Like ./course, allow one build of a folder at a time.
   const int output = memfd_create("build", MFD_CLOEXEC);
   const pid_t child =
       start({"flock", build + "/building.lock", place("cmake"), "--build", build, "--target", target}, output);
@@ -613,7 +613,7 @@ int main(int argc, char** argv) {
       link.push_back(built(library).string());
   }
   link.insert(link.end(), {place("library"), "-lboost_context", "-lfmt", "-ldw", "-lpthread"});
-  if (r.verbose) {  // in nvcc's format: CMake reads from it what to link programs with
+  if (r.verbose) {  // in nvcc's format: from it, CMake reads what to link programs with
     const std::string folder = "\"-L" + library_folder() + "\"";
     std::cerr << "#$ PATH=" << (std::getenv("PATH") ? std::getenv("PATH") : "") << "\n#$ LIBRARIES=  " << folder
               << "\n\n#$ " << host_compiler() << " " << folder;

@@ -28,7 +28,7 @@ class scanner {
     line_is_empty_ = false;
   }
 
-  /// The length of a backslash that joins two lines, with blanks after it; 0 if there is none.
+  /// The length of a line-joining backslash and the blanks after it; 0 if there is none.
   std::size_t splice() const {
     if (here() != '\\') return 0;
     std::size_t end = at_ + 1;
@@ -58,7 +58,7 @@ class scanner {
       quoted(c);
       push(begin, 's');
     } else if (is_word(c)) {
-      // A number may hold ' as a separator: 1'000.
+      // Numbers may contain ' as a separator: 1'000.
       const bool number = std::isdigit(static_cast<unsigned char>(c)) != 0;
       while (at_ < text_.size() &&
              (is_word(here()) || (number && here() == '\'' && at_ + 1 < text_.size() && is_word(text_[at_ + 1]))))

@@ -98,7 +98,7 @@ class reader {
     return false;
   }
 
-  /// A = that belongs to neither a default argument nor a lambda's capture.
+  /// Whether there is a = outside default arguments and lambda captures.
   bool has_value(std::size_t begin, std::size_t end) const {
     int depth = 0;
     for (std::size_t i = begin; i < end; ++i) {
@@ -127,7 +127,7 @@ class reader {
     return may_be_device(begin, at) ? kind::device_code : kind::host_code;
   }
 
-  /// A declaration of variables, if it is one: from its first token to the semicolon.
+  /// Records the variables of a statement, from its first token to the semicolon, if it declares any.
   void statement(std::size_t begin, std::size_t end) {
     std::size_t words_of_type = 1;
     if (has(begin, end, {"class", "struct", "union", "enum"}) && !has_value(begin, end) && end > 0) {

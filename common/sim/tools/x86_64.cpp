@@ -1,4 +1,4 @@
-// The assembly that g++ and clang++ write for x86-64 Linux.
+// Reads the assembly that g++ and clang++ write for x86-64 Linux.
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -10,8 +10,8 @@ namespace {
 
 using std::string_view;
 
-/// Moves between registers, or between them and the stack, which a GPU avoids with its many registers and three
-/// operands; and instructions that manage the stack.
+/// Whether it moves between registers, or between registers and the stack, which a GPU avoids with many registers and
+/// three operands; or manages the stack.
 bool only_moves(string_view mnemonic, string_view operands) {
   if (starts(mnemonic, "push") || starts(mnemonic, "pop") || starts(mnemonic, "endbr") || mnemonic == "leave" ||
       mnemonic == "cltq" || mnemonic == "cqto" || mnemonic == "cltd" || mnemonic == "nop")
@@ -134,17 +134,17 @@ class on_x86_64 : public processor {
 #ifdef __x86_64__
     if (__builtin_cpu_supports("fma")) options.emplace_back("-mfma");
 #endif
-    // Otherwise g++ splits sums of products if that is faster on the tuned processor: from g++ 13 on, by default.
+    // Otherwise g++ splits sums of products where that is faster on the tuned processor: from g++ 13 on, by default.
     if (!clang) options.insert(options.end(), {"--param", "avoid-fma-max-bits=0"});
     return options;
   }
-  /// Its calls change nothing below the stack pointer.
+  /// The debugger's calls push below the stack pointer, where nothing may be in use.
   std::vector<std::string> debugger_options() const override { return {"-mno-red-zone", "-fno-omit-frame-pointer"}; }
 
   std::string call_of(const std::string& function) const override { return "call\t" + function; }
 
   /// sim_call takes the pointer in %r11, which is free at a function call. At a jump it may be in use, because some
-  /// jumps go to a case of a switch; those through a table in memory need no check.
+  /// jumps go to a switch's case; those through a table in memory need no check.
   std::string with_checked_call(std::string line) const override {
     const string_view text = trim(without_comment(line));
     const std::size_t star = text.find('*');
@@ -165,7 +165,7 @@ class on_x86_64 : public processor {
     if (mnemonic == "movq" && parts.back() == "%rdi") i.argument = place_of(parts[0]);
   }
 
-  /// The registers and stack slots that hold constants or the last call's result.
+  /// Tracks the registers and stack slots that hold constants or the last call's result.
   void follow_values(string_view mnemonic, const std::vector<string_view>& parts, instruction& i) {
     const auto holds = [&](string_view operand, double value) {
       const auto held = held_.find(operand);
@@ -175,7 +175,7 @@ class on_x86_64 : public processor {
       return i.wide ? std::bit_cast<double>(found->second) == value
                     : std::bit_cast<float>(static_cast<std::uint32_t>(found->second)) == static_cast<float>(value);
     };
-    if (is_multiply_add(i.operation) && parts.size() == 3) {  // of its 1st, 2nd and 3rd operand, from the right
+    if (is_multiply_add(i.operation) && parts.size() == 3) {  // its digits number the operands from the right
       const bool first = mnemonic.find("231") == string_view::npos, second = mnemonic.find("132") == string_view::npos,
                  third = mnemonic.find("213") == string_view::npos;
       i.doubles = (first && holds(parts[2], 2)) || (second && holds(parts[1], 2)) || (third && holds(parts[0], 2));
