@@ -1,12 +1,12 @@
 // The host's ceilings, each as fast as one core can go.
 //
-// Reading as fast as one core can: four streams side by side keep more pages open than the prefetcher follows alone,
-// and an explicit prefetch half a kilobyte ahead keeps the line-fill buffers busy. On the Xeon at 2.5 GHz where this
-// was chosen it reads 12.4 GB/s, a single plain loop 10.8.
+// Reading: four streams side by side keep more pages open than the prefetcher follows alone, and an explicit prefetch
+// half a kilobyte ahead keeps the line-fill buffers busy. On the 2.5 GHz Xeon where this was chosen, it reads 12.4
+// GB/s, a single plain loop 10.8.
 //
 // The triad is the plain loop. On that Xeon a prefetch made it 4 % slower, and streaming stores, which avoid fetching
-// each line, 8 %: one core runs out of buffers for outgoing lines. A multiply-add takes some four cycles, and two units
-// can start one each every cycle: at least eight chains must be in flight.
+// each line, 8 %: one core runs out of buffers for outgoing lines. A multiply-add takes about four cycles, and two
+// units can each start one per cycle, so at least eight chains must be in flight.
 #include "lab/ceilings.hpp"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ constexpr std::size_t wide = 32;
 #endif
 constexpr std::size_t lanes = wide / sizeof(float);
 typedef float floats __attribute__((vector_size(wide), aligned(4), may_alias));
-constexpr std::size_t chains = 12;  // more than eight; constants that do not fit in registers are loaded from memory
+constexpr std::size_t chains = 12;  // more than eight; constants beyond the registers are loaded from memory
 
 floats at(const float* from) { return *reinterpret_cast<const floats*>(from); }
 
@@ -132,7 +132,7 @@ void shared_prefixes(int* out, const int* tokens, const int* first, std::int64_t
   for (std::int64_t p = 0; p < prompts; ++p) {
     const int *now = tokens + first[p], *const end = tokens + first[p + 1];
     std::size_t at = 0;
-    for (; now != end; ++now) {  // what is there already
+    for (; now != end; ++now) {  // what is available already
       int child = nodes[at].child;
       while (child >= 0 && nodes[static_cast<std::size_t>(child)].token != *now)
         child = nodes[static_cast<std::size_t>(child)].next;

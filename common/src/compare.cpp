@@ -1,4 +1,4 @@
-// Compares element by element. Written as "not within the tolerance", so that NaN fails.
+// Compares element by element. Tests are of the form "not within the tolerance", so that NaN fails.
 #include "lab/compare.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ std::string differences(std::span<const T> got, std::span<const T> want, toleran
   if (got.size() != want.size()) return fmt::format("{} elements, should be {}", got.size(), want.size());
   constexpr std::size_t shown = 3;
   std::size_t wrong = 0;
-  double least = std::numeric_limits<double>::infinity(), most = -least;  // got / want, for the wrong elements
+  double least = std::numeric_limits<double>::infinity(), most = -least;  // got / want, of the wrong elements
   bool finite = true;
   std::string text;
   for (std::size_t i = 0; i < want.size(); ++i) {
@@ -55,7 +55,7 @@ std::vector<double> row_of_product(matrix a, matrix b, std::size_t row, std::siz
   return c;
 }
 
-/// M v for as many rows as M has.
+/// M v.
 std::vector<double> times(matrix m, std::span<const double> v) {
   std::vector<double> out(m.size() / v.size());
   const auto row = [&](std::size_t r) {
@@ -65,8 +65,8 @@ std::vector<double> times(matrix m, std::span<const double> v) {
   return out;
 }
 
-/// Independent errors of n elements, each at most as large as allowed, add up with random signs to about the root of
-/// the sum of their squares; three times as much means a wrong element.
+/// With random signs, independent errors of n elements within the tolerance add up to about the root of the sum of
+/// their squares; three times as much means a wrong element.
 std::string wrong_sums(matrix a, matrix b, matrix c, std::size_t m, std::size_t n, tolerance allowed) {
   constexpr double margin = 3;
   const std::vector<float> random = random_floats(n, secret_seed());
@@ -79,7 +79,7 @@ std::string wrong_sums(matrix a, matrix b, matrix c, std::size_t m, std::size_t 
       const double most = allowed.absolute + allowed.relative * std::abs(static_cast<double>(c[r * n + q]));
       squares += most * most;
     }
-    // Infinite if C is; then no comparison holds.
+    // Infinite if C is; then the comparison below fails.
     const double error = std::abs(got[r] - want[r]), bound = margin * std::sqrt(squares);
     if (!(error <= bound) || !std::isfinite(bound))
       return fmt::format("row {}: its elements, summed with random signs, are off by {}; rounding explains at most {}",

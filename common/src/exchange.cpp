@@ -15,9 +15,9 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr const char* begin = "lab-exchange-";  // followed by the process that made it
+constexpr const char* begin = "lab-exchange-";  // followed by the number of the process that made it
 
-/// Removes the folders of killed processes, which could not do so themselves.
+/// Removes the folders of killed processes, which could not do it themselves.
 void remove_leftovers(const path& in) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(in, ignored)) {
@@ -53,7 +53,7 @@ struct folder {
   path where;
 };
 
-/// Null if this process has made none. A child does not share its parent's: both would write the same files.
+/// Null if this process has made none. A child does not share its parent's folder: both would write the same files.
 std::unique_ptr<folder>& own() {
   static std::unique_ptr<folder> one;
   if (one && one->maker != getpid()) one.reset();

@@ -1,4 +1,4 @@
-// Calls one function of the contract on the device that this program was built for. Compiled twice: for a GPU, and with
+// Calls one contract function on the device for which this program was built. Compiled twice: for a GPU, and with
 // LAB_BACKEND_SIM for the simulated device, whose cuda_runtime.h then replaces the toolkit's.
 #include "lab/execute.hpp"
 
@@ -36,8 +36,8 @@ using bytes_on_device = device_buffer<std::byte>;
 
 #ifdef LAB_BACKEND_SIM
 constexpr bool simulated = true;
-// The simulated device's checkers see every access outside an allocation, with its source line; a red zone would make
-// such an access legal.
+// The simulated device's checkers report every access outside an allocation, with its source line; a red zone would
+// make such an access legal.
 constexpr std::size_t red_zone_bytes = 0;
 constexpr double warm_up_seconds = 0.0;
 using sim::begin_call;
@@ -47,7 +47,7 @@ using sim::take_back;
 using sim::unnamed_allocations;
 using sim::why_launch_failed;
 
-/// Many error checks exit when a launch fails, and the reason would be lost: so print it first.
+/// Many error checks exit when a launch fails, and the reason would be lost, so print it first.
 struct called_now {
   called_now() {
     static const int registered = std::atexit([] {
@@ -147,7 +147,7 @@ struct device_arguments {
   }
 
   std::vector<bytes_on_device> inputs, outputs;
-  // On the simulated device this reveals work that is put into the default stream by mistake: nothing orders the two.
+  // On the simulated device, this reveals work put into the default stream by mistake: nothing orders the two streams.
   stream where{simulated ? cudaStreamNonBlocking : cudaStreamDefault};
   call arguments;
 };
@@ -179,7 +179,7 @@ void expect_written(const device_arguments& device, const request& what, std::mi
 }
 
 #ifdef LAB_BACKEND_SIM
-/// A product's speed on the simulated device is modelled, so it is not a ceiling.
+/// On the simulated device a product's speed is modelled, so it is no ceiling.
 struct cublas_product {
   cublas_product(const request& what, const device_arguments&) {
     throw std::invalid_argument("the ceiling \"" + what.ceiling + "\" is timed on a GPU only");
@@ -187,7 +187,7 @@ struct cublas_product {
   void operator()() const {}
 };
 #else
-/// The device's ceilings for a matrix product, row-major C (m, n) = A (m, k) B (k, n); parameters are m, n, k.
+/// The device's ceilings for a matrix product: row-major C (m, n) = A (m, k) B (k, n), with parameters m, n, k.
 /// "cublas": the case's own inputs, in FP32 without tensor cores. "cublas_aligned": bf16, with m, n and k rounded up to
 /// multiples of 8, so that each row starts at a multiple of 16 bytes, on matrices filled by repeating the elements of
 /// the first two inputs.
@@ -254,8 +254,8 @@ std::size_t l2_bytes() {
   return static_cast<std::size_t>(std::max(properties.l2CacheSize, 0));
 }
 
-/// Pairs of the call and of its ceiling, in the order ABBA, so that a drift of the clocks affects both equally. Outputs
-/// are poisoned and L2 is filled with other data before each; that work also hides the launch latency.
+/// Times the call and its ceiling in pairs, in the order ABBA, so that drifting clocks affect both equally. Before
+/// each, poisons outputs and fills L2 with other data; that work also hides the launch latency.
 void time_pairs(const entry& function, const request& what, device_arguments& device, response& result) {
   std::optional<bytes_on_device> flush;
   if (device.total_bytes() <= 8 * l2_bytes()) flush.emplace(2 * l2_bytes(), 0);
@@ -266,7 +266,7 @@ void time_pairs(const entry& function, const request& what, device_arguments& de
   else if (what.ceiling != "copy")
     throw std::invalid_argument("no ceiling '" + what.ceiling + "' on a device");
 
-  // The copy uses the random bits of the call's first input where they suffice: zeros can be faster than data.
+  // The copy uses the random bits of the call's first input, if there are enough: zeros can be faster than data.
   const auto copy_bytes = static_cast<std::size_t>(what.copy_bytes);
   std::optional<bytes_on_device> own_source;
   const bool borrowed = !device.inputs.empty() && device.inputs[0].bytes() >= copy_bytes;
@@ -314,7 +314,7 @@ void time_pairs(const entry& function, const request& what, device_arguments& de
   seconds(call_once);
 }
 
-/// Its inputs and parameters; the caller adds the outputs.
+/// The request's inputs and parameters; the caller adds the outputs.
 call call_of(const request& what) {
   call made;
   for (const auto& input : what.inputs) made.inputs.push_back(input.data());
@@ -332,7 +332,7 @@ void run_resident(const entry& function, const request& what, call_gate& gate) {
   arguments.stream = where.get();
   bytes_on_device flush(2 * l2_bytes(), 0);
   gate.begin();
-  flush.poison(where);  // a cold L2, and this process has the GPU again
+  flush.poison(where);  // cools L2, and gives this process the GPU again
   where.synchronize();
   gate.begin();
   function.run(arguments);
@@ -340,8 +340,8 @@ void run_resident(const entry& function, const request& what, call_gate& gate) {
   gate.end();
 }
 
-/// Runs the function with other numbers at the same addresses, so that a function that caches results by address
-/// returns wrong ones. Returns false on a fault; the call that counts reports it.
+/// Runs the function on other numbers at the same addresses, so that a function that caches results by address returns
+/// wrong ones. Returns false on a fault, which the call that counts will report.
 bool rehearse(const entry& function, const request& what, std::optional<device_arguments>& device) {
   for (std::size_t i = 0; i < device->inputs.size(); ++i)
     if (const dtype type = what.input_specs[i].type; type == dtype::f32 || type == dtype::f64 || type == dtype::bf16)
@@ -374,7 +374,8 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
   gate.begin();
   misread_factors(what.misread);
   std::optional<device_arguments> made(std::in_place, what);
-  constexpr std::size_t most_to_rehearse = std::size_t{64} << 10;  // bytes: few calls are wrong for large inputs alone
+  constexpr std::size_t most_to_rehearse = std::size_t{64}
+                                           << 10;  // bytes: few functions are wrong only for large inputs
   const bool rehearsed =
       simulated && !function.own_streams && made->total_bytes() <= most_to_rehearse && rehearse(function, what, made);
   device_arguments& device = *made;
@@ -382,8 +383,8 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
   if (what.what == action::time) {
     time_pairs(function, what, device, result);
   } else if (simulated || what.what == action::profile) {
-    // The simulated device counts and checks everything it runs. If a fault in a kernel makes the function throw, its
-    // report says more than the exception.
+    // The simulated device counts and checks everything it runs. If a kernel's fault makes the function throw, the
+    // device's report says more than the exception.
     std::exception_ptr thrown;
     bool by_contract = false;
     const auto run = [&] {
@@ -396,7 +397,7 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
         thrown = std::current_exception();
       }
     };
-    const std::size_t kept = unnamed_allocations();  // by earlier calls: our own allocations have names
+    const std::size_t kept = unnamed_allocations();  // kept by earlier calls: our own allocations have names
     const sim_objects before = objects_now();
     const auto counted = profiler(what.metrics).collect(run, function.own_streams ? nullptr : device.where.get());
     result.metrics = counted.metrics;
@@ -407,7 +408,7 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
     if (!by_contract && (thrown || cudaPeekAtLastError() != cudaSuccess))
       if (const std::string why = why_launch_failed(); result.reports.empty() && !why.empty())
         result.reports.push_back(why);
-    // What the first such call keeps for later calls is not a leak.
+    // What the first call keeps for later calls is not a leak.
     if (const std::string left = new_objects(before); rehearsed && !left.empty())
       result.reports.push_back("each such call leaks " + left + ": free or destroy it, or reuse it in the next call");
     if (thrown) std::rethrow_exception(thrown);
@@ -437,13 +438,13 @@ struct lent_memory {
   }
 };
 
-/// Calls a host function repeatedly, with the same inputs and its own outputs; returns a report if it leaks memory,
-/// otherwise "". The first calls may make what later ones use. Only where glibc keeps no freed pieces for the
-/// thread, which it would count as allocated.
+/// Calls a host function repeatedly, with the same inputs and separate outputs; returns a report if it leaks memory,
+/// otherwise "". The first calls may allocate what later ones use. Needs a glibc that keeps no freed pieces for the
+/// thread, because those count as allocated.
 std::string repeat_on_host(const entry& function, const request& what) {
   using clock = std::chrono::steady_clock;
   constexpr std::size_t most_calls = 4;
-  constexpr auto longest = std::chrono::milliseconds(100);  // slow functions are not called that often
+  constexpr auto longest = std::chrono::milliseconds(100);  // calls slow functions less often
   constexpr std::size_t page = 4096;
   const char* const tunables = std::getenv("GLIBC_TUNABLES");
   if (!tunables || tunables != exact_malloc) return {};
@@ -458,7 +459,7 @@ std::string repeat_on_host(const entry& function, const request& what) {
   }
   const auto began = clock::now();
   function.run(arguments);
-  // A leak grows with every call. What a function keeps and makes anew may take 16 bytes more, elsewhere in the heap.
+  // A leak grows with every call. A kept block that is reallocated elsewhere in the heap may take 16 bytes more.
   std::size_t before = bytes_allocated(), left = ~std::size_t{0}, calls = 0;
   for (; calls < most_calls && clock::now() - began < longest; ++calls) {
     function.run(arguments);
@@ -479,7 +480,7 @@ void expect_sizes(const std::vector<buffer_spec>& specs, const std::vector<std::
 }  // namespace
 
 bool start_threads() {
-  const cudaError_t error = cudaSetDevice(0);  // CUDA reads its environment now, before a submission can change it
+  const cudaError_t error = cudaSetDevice(0);  // makes CUDA read its environment before a submission can change it
   if (simulated) LAB_CUDA_CHECK(error);
   return simulated;
 }
@@ -497,7 +498,7 @@ std::span<std::byte> map_device_memory([[maybe_unused]] int descriptor, [[maybe_
 #ifdef LAB_BACKEND_SIM
   throw std::runtime_error("the simulated device's memory cannot be shared with other processes");
 #else
-  static std::optional<shared_device_memory> mapped;  // from one judge, for the life of this process
+  static std::optional<shared_device_memory> mapped;  // from the one judge, for the life of this process
   mapped.emplace(descriptor, bytes);
   return mapped->bytes();
 #endif

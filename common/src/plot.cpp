@@ -12,7 +12,7 @@
 namespace lab {
 
 std::string drawn_by_gnuplot(const std::string& script) {
-  static std::map<std::string, std::string> drawn;  // by script: often only one figure of a report has changed
+  static std::map<std::string, std::string> drawn;  // by script: often only one of a report's drawings has changed
   if (const auto known = drawn.find(script); known != drawn.end()) return known->second;
   namespace fs = std::filesystem;
   const fs::path file = fs::temp_directory_path() / ("lab_plot_" + std::to_string(getpid()) + ".gnuplot");

@@ -1,4 +1,4 @@
-// Requests and responses as JSON. They do not contain the buffers: both sides see those in shared memory.
+// Requests and responses as JSON. They do not contain the buffers, which both sides share in memory.
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -36,7 +36,7 @@ std::vector<buffer_spec> specs_from_json(const json& array) {
   return result;
 }
 
-/// JSON has no NaN or infinity: the writer writes null.
+/// JSON has no NaN or infinity, so the writer writes null.
 double number(const json& value) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
@@ -100,7 +100,7 @@ launch_record launch_from_json(const json& object) {
   return launch;
 }
 
-/// A submission's text may hold any bytes; invalid UTF-8 is replaced.
+/// A submission's text may contain any bytes; replaces invalid UTF-8.
 std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 template <class Build>

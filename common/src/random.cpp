@@ -1,4 +1,4 @@
-// A seed is hashed into a key; numbers are the key's ChaCha20 stream, or made from it.
+// Hashes a seed into a key; numbers are the key's ChaCha20 stream, or made from it.
 #include "lab/random.hpp"
 
 #include <sodium.h>

@@ -1,4 +1,4 @@
-// Order statistics: quantiles by interpolation, confidence of the median by counting coin flips.
+// Order statistics: quantiles by interpolation, the median's confidence interval by counting coin flips.
 #include "lab/statistics.hpp"
 
 #include <algorithm>

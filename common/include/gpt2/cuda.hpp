@@ -25,7 +25,7 @@ struct kernels {
   void (*causal_softmax)(float* out, const float* scores, int matrices, int tokens, float scale,
                          cudaStream_t stream) = nullptr;
 
-  // Optional; each replaces several steps.
+  // Optional kernels; each replaces several steps.
 
   /// x += addend, unless that is null; out = layer_norm(x)
   void (*add_and_norm)(float* x, float* out, const float* addend, const float* weight, const float* bias, int rows,

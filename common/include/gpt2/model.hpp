@@ -1,5 +1,5 @@
-// GPT-2 as numbers: its sizes, the position of each weight, and files that hold them. The order of the weights is that
-// of llm.c's checkpoints (github.com/karpathy/llm.c): consecutive floats, with all layers of one tensor together.
+// GPT-2 as numbers: its sizes, each weight's position, and files of weights. Weights are in the order of llm.c's
+// checkpoints (github.com/karpathy/llm.c): consecutive floats, with all layers of one tensor together.
 #pragma once
 
 #include <array>
@@ -84,8 +84,8 @@ checkpoint checkpoint_from(std::span<const std::byte> file, const std::string& n
 enum class stored_as { fp32, bf16 };
 void write_checkpoint(const std::filesystem::path& file, const checkpoint& what, stored_as = stored_as::fp32);
 
-/// Initialised as GPT-2 was before its training, except that LayerNorms and biases are random instead of 1 and 0, so
-/// that a pass that forgets one of them gives wrong logits. The same seed gives the same model on every machine.
+/// Initialised as GPT-2 was before training, but with random LayerNorms and biases instead of 1 and 0, so that a pass
+/// that forgets one gives wrong logits. The same seed gives the same model on every machine.
 checkpoint random_checkpoint(const config& of, std::uint64_t seed);
 
 }  // namespace gpt2

@@ -31,8 +31,8 @@ struct block_work {
 };
 block_work work_of(block which, const config& of, int batch, int length, double bytes_each);
 
-/// The operations of the blocks, in the order of a pass; each is one or more kernels. The first and the last two do not
-/// belong to a layer.
+/// The blocks' operations in the order of a pass; each is one or more kernels. The first and the last two do not belong
+/// to a layer.
 enum class operation {
   embed,
   normalize_before_attention,
@@ -56,16 +56,16 @@ class pass {
   virtual ~pass() = default;
   /// Loads the tokens; does not wait for the copy. Throws model_error if they do not fit the model.
   virtual void load(std::span<const int> tokens, int batch, int length) = 0;
-  /// Computes the logits of all positions of the tokens last loaded, with a range around each block. On a device it
-  /// does not wait.
+  /// Computes the logits of all positions of the last loaded tokens, with a range around each block. Does not wait for
+  /// a device.
   void run();
-  /// Runs one operation, without a range. If one kernel does several, the first does them all and the others do
+  /// Runs one operation, without a range. If one kernel does several, the first operation runs it and the others do
   /// nothing; but a kernel that adds to the residual stream and normalizes it belongs to the norm.
   virtual void compute(operation which, int layer) = 0;
   /// The minimum work of a block in this pass; zero if another block includes it.
   virtual std::optional<lab::work> work(block which) const = 0;
   virtual int layers() const = 0;
-  /// The same; if possible, the first call records the launches in a graph, which later calls launch.
+  /// Like run(); if possible, the first call records the launches in a graph, which later calls launch.
   virtual void replay() = 0;
   void forward(std::span<const int> tokens, int batch, int length) {
     load(tokens, batch, length);
@@ -84,8 +84,8 @@ std::vector<double> reference_logits(const checkpoint& model, std::span<const in
 /// LLM-Eigen on one core of the CPU.
 std::unique_ptr<pass> make_eigen_on_cpu(const checkpoint& model);
 
-/// LLM-Eigen on the GPU: the same tensor expressions, each of which is one or several small kernels. Only in builds
-/// with nvcc.
+/// LLM-Eigen on the GPU: the same tensor expressions, each of which is one or more small kernels. Only in builds with
+/// nvcc.
 std::unique_ptr<pass> make_eigen_on_gpu(const checkpoint& model);
 
 }  // namespace gpt2

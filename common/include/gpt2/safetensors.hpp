@@ -1,5 +1,5 @@
-// A safetensors file: 8 bytes of length, JSON of that length with each tensor's position, then the tensors. Everything
-// read is checked first. All errors are model_errors that begin with the file's name.
+// Reads a safetensors file: 8 bytes of length, JSON of that length with each tensor's position, then the tensors.
+// Checks everything that it reads. All errors are model_errors that begin with the file's name.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct stored_tensor {
   std::span<const std::byte> data;
 };
 
-/// By name. They point into `file`.
+/// The tensors by name. They point into `file`.
 std::map<std::string, stored_tensor> tensors_of(std::span<const std::byte> file, const std::string& name);
 
 /// The tensor's numbers. Its type must be F32, F16 or BF16, and its bytes must match its shape. `key` is its name.

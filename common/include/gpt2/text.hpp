@@ -23,8 +23,8 @@ class tokenizer {
   static tokenizer from_vocabulary(const std::string& vocab_json, const std::string& merges, const std::string& name);
   static tokenizer from_llmc(std::span<const std::byte> file, const std::string& name);
 
-  /// "<|endoftext|>" is one token. Letters, numbers and spaces are distinguished exactly in ASCII, and by blocks of
-  /// code points beyond it.
+  /// "<|endoftext|>" is one token. Distinguishes letters, numbers and spaces exactly in ASCII, and by blocks of code
+  /// points beyond it.
   std::vector<int> encode(const std::string& text) const;
   /// Throws model_error if a token is not in the vocabulary.
   std::string decode(std::span<const int> tokens) const;
@@ -49,7 +49,7 @@ struct sampling {
   std::uint64_t seed = 1;
 };
 
-/// The token that follows these logits; `state` belongs to the random numbers. Throws model_error if a logit is NaN.
+/// Chooses the next token from its logits; `state`: of the random numbers. Throws model_error if a logit is NaN.
 int choose(const std::vector<float>& logits, const sampling& how, std::uint64_t& state);
 
 /// Appends `count` tokens to `tokens`, and calls `made` with each. Recomputes the whole text for each token. Throws

@@ -76,7 +76,7 @@ struct buffer_spec {
 class buffer {
  public:
   buffer() = default;
-  /// All bytes are 0xFF, which reads as NaN in floating point, so it cannot be mistaken for a result.
+  /// All bytes are 0xFF, which is NaN in floating point, so they cannot be mistaken for a result.
   explicit buffer(buffer_spec spec) : spec_(spec), data_(std::vector(spec.bytes(), std::byte{0xFF})) {}
   /// A vector that is moved here is not copied.
   template <class T>

@@ -1,5 +1,5 @@
-// The runner's side of a lab: which function of the contract answers which entry. calls.cpp of each lab defines
-// `lab::entries()`; this side does not know inputs, expected values or tolerances.
+// The runner's side of a lab: which contract function serves which entry. Each lab's calls.cpp defines
+// `lab::entries()`. This side does not know how inputs are made, expected values or tolerances.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -41,8 +41,7 @@ struct entry {
   bool own_streams = false;  ///< a whole program, not just launches on the call's stream: it may also wait
 };
 
-/// What the function returned or left behind violates its contract. Even if a launch failed as a consequence, only this
-/// is shown.
+/// What the function returned or left behind violates its contract. Only this is shown, even if it made a launch fail.
 struct broken_contract : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

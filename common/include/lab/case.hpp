@@ -1,5 +1,5 @@
-// The judge's side of a lab: its problems, each with inputs, check and work. Calls of the student's functions are in
-// call.hpp, and in another program; the two are never compiled together.
+// The judge's side of a lab: its problems, each with inputs, check and work. The student's functions are called by
+// another program (call.hpp); the two are never compiled together.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace lab {
 
-/// Information that a submission may ask for during a call but must not have in its memory. It lives in the judge's
+/// Holds information that a submission may ask for during a call but must not have in its memory. Lives in the judge's
 /// process; each call has its own.
 class oracle {
  public:
   virtual ~oracle() = default;
-  /// Turns the question in the call's last output into its answer. The submission may have written anything there.
+  /// Replaces the question in the call's last output by its answer. The submission may have written anything there.
   virtual void answer(std::span<std::byte>) {}
   /// What the judge knows after the call.
   virtual buffer account() const = 0;
@@ -36,9 +36,9 @@ struct test_case {
   std::size_t own_sizes = 0;  ///< where the function's own sizes begin in `parameters`; before them are a ceiling's
   std::vector<buffer_spec> outputs;
   std::function<std::vector<buffer>(std::uint64_t seed)> inputs;
-  /// "" if the outputs are right, otherwise what is wrong. `before` are the inputs as the judge made them.
+  /// Returns "" if the outputs are right, otherwise what is wrong. `before`: the inputs as the judge made them.
   std::function<std::string(std::span<const buffer> before, std::span<const buffer> outputs)> check;
-  /// If set, what it knows after the call follows the other outputs, for `check` and for predictions.
+  /// If set, its account() after the call follows the other outputs, for `check` and for predictions.
   std::function<std::unique_ptr<lab::oracle>(std::uint64_t seed)> oracle = {};
   lab::work work;
   std::size_t memory = 0;     ///< host part: bytes that the call may take in addition to its buffers; 0: no limit
@@ -49,40 +49,40 @@ struct test_case {
   std::string like = {};  ///< for a drawn case: counters items require the same of it as of the case with this id
 };
 
-/// `base`, for throughput items only.
+/// Returns `base`, for throughput items only.
 inline test_case timed(test_case base) {
   base.timed = true;
   return base;
 }
 
-/// `drawn`, which the counters items about the case `id` include too: their bars scale with its sizes by the rubric.
+/// Returns `drawn`, which counters items about the case `id` then include: their bars scale with its sizes as the
+/// rubric says.
 inline test_case like(std::string id, test_case drawn) {
   drawn.like = std::move(id);
   return drawn;
 }
 
 /// A lab's cases.cpp defines one such object; a program that links it finds the cases by the lab's name. `draw`, if
-/// there is one, makes more cases with random sizes, unknown before an official grading; the rubric's "entry/*"
-/// includes them.
+/// set, makes more cases with random sizes, unknown before an official grading; the rubric's "entry/*" includes them.
 struct case_registration {
   case_registration(std::string lab, std::vector<test_case> (*make)(),
                     std::vector<test_case> (*draw)(std::uint64_t seed) = nullptr);
 };
 
-/// Where `cases_of` finds a lab that is not linked in: in the module FOLDER/NN_topic.so.
+/// Lets `cases_of` find a lab that is not linked in, in the module FOLDER/NN_topic.so.
 void load_cases_from(const std::filesystem::path& folder);
 
-/// The module of a lab's cases in the folder of `load_cases_from`.
+/// The module with a lab's cases in the folder of `load_cases_from`.
 std::filesystem::path module_of(const std::string& lab);
 
-/// All cases of a lab ("03_coalescing"); throws std::invalid_argument if they are neither linked in nor a module.
+/// All cases of a lab ("03_coalescing"); throws std::invalid_argument if they are neither linked in nor in a module.
 const std::vector<test_case>& cases_of(const std::string& lab);
 
 /// The lab's cases with random sizes; empty if it makes none.
 std::vector<test_case> drawn_cases_of(const std::string& lab, std::uint64_t seed);
 
-/// Calls body(first, last) for parts that make up [0, count), on all cores at once; returns when all are done. `body`
-/// must not throw. `each` is the amount of work per index; small jobs run without threads.
+/// Splits [0, count) into parts and calls body(first, last) for each, on all cores at once; returns when all are done.
+/// `body` must not throw. `each` is the amount of work per index; small jobs run without threads.
 void in_parallel(std::size_t count, const std::function<void(std::size_t first, std::size_t last)>& body,
                  std::size_t each = 1);
 

@@ -1,5 +1,5 @@
-// The ceilings that a call's speed is compared with, and those of the host part: how fast one core of this machine
-// reads memory, reads and writes it, takes tanh, and multiplies numbers and matrices.
+// The ceilings for a call's speed; those of the host part say how fast one core of this machine reads memory, reads and
+// writes it, computes tanh, and multiplies numbers and matrices.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace lab {
 
-/// Rubrics, bars.toml and the staff's runners know each by its name.
+/// Rubrics, bars.toml and the staff's runners use its name.
 struct ceiling {
   const char* name;
   part where;
@@ -35,14 +35,14 @@ inline constexpr ceiling ceilings[] = {
     {"cublas_aligned", part::device, "of cuBLAS's speed at aligned sizes", ceiling::work::flops},
 };
 
-/// Null if there is none of that name.
+/// Null if none has that name.
 constexpr const ceiling* find_ceiling(std::string_view name) {
   for (const ceiling& c : ceilings)
     if (c.name == name) return &c;
   return nullptr;
 }
 
-/// Reads every byte once, on one core, as fast as we know how; returns their sum as 64-bit words, so that the compiler
+/// Reads every byte once, on one core, as fast as we can; returns the sum of the 64-bit words, so that the compiler
 /// cannot drop the reads. `memory` starts at a multiple of 32 bytes; its size is rounded down to a multiple of 64.
 std::uint64_t read_all(std::span<const std::byte> memory);
 
@@ -62,15 +62,15 @@ void eigen_tanh(float* out, const float* in, std::size_t n);
 /// Reads the first `bytes` bytes of a file into `to`, with as few system calls as possible. Throws std::runtime_error.
 void read_file(const char* path, std::byte* to, std::size_t bytes);
 
-/// `operations` times: starts a thread for each of `parts` parts, each with lab::small_work of `rounds`, and joins
+/// `operations` times, starts a thread for each of `parts` parts, which does lab::small_work of `rounds`, and joins
 /// them. Returns what they computed.
 std::int64_t thread_per_part(std::int64_t parts, std::int64_t operations, std::int64_t rounds);
 
-/// For each prompt, how many tokens at its start an earlier one has, too; prompt p has tokens first[p] to first[p + 1]
-/// - 1.
+/// For each prompt, the number of leading tokens that it shares with an earlier one; prompt p has tokens first[p] to
+/// first[p + 1] - 1.
 void shared_prefixes(int* out, const int* tokens, const int* first, std::int64_t prompts);
 
-/// Calls one of the host's ceilings as a student's function is called. For each: inputs; outputs; parameters.
+/// Calls one of the host's ceilings as a student's function is called. Each has: inputs; outputs; parameters.
 ///   read   anything; one i64, the sum of all words; the inputs' sizes in bytes
 ///   triad  b and c, n floats each, and one float, the scale; a; n
 ///   fma    n floats, and their n constants; n floats; n, rounds

@@ -27,10 +27,10 @@ std::string mismatch(std::span<const double> got, std::span<const double> want, 
 /// The largest |got - want|; infinite if the lengths differ or a number is NaN.
 double largest_error(std::span<const float> got, std::span<const double> want);
 
-/// What is wrong with row-major C (m, n) = A (m, k) B (k, n), or "": an element may be off by `allowed`. A small
-/// product is computed again in double, a large one only in eight rows; for all rows, C x must equal A (B x) for three
-/// vectors x of random signs (Freivalds, 1977). Rows and signs are chosen only after the answer is known, so no answer
-/// can be tailored to them.
+/// What is wrong with row-major C (m, n) = A (m, k) B (k, n), or "". An element may be off by `allowed`. Recomputes a
+/// small product in double, a large one only in eight rows; for all rows, C x must equal A (B x) for three vectors x of
+/// random signs (Freivalds, 1977). Chooses rows and signs only after the answer exists, so no answer can be tailored to
+/// them.
 std::string product_mismatch(std::span<const float> a, std::span<const float> b, std::span<const float> c,
                              std::int64_t m, std::int64_t n, std::int64_t k, tolerance allowed);
 
@@ -40,8 +40,8 @@ struct dot {
   double terms = 0;  ///< of |x[i] y[i]|
 };
 
-/// Two vectors of numbers that convert to float or double. `y` must be at least as long as `x`. Eight partial sums
-/// each: a single one would wait for each addition.
+/// Two vectors of numbers that convert to float or double. `y` must be at least as long as `x`. Uses eight partial
+/// sums: a single one would wait for each addition.
 template <class X, class Y>
 dot dot_of(std::span<X> x, std::span<Y> y) {
   constexpr std::size_t parts = 8;

@@ -21,7 +21,7 @@ namespace sim {
 
 namespace lab {
 
-/// A CUDA call that failed; `what()` names the call, its source line, and the error.
+/// A failed CUDA call; `what()` names the call, its source line, and the error.
 struct device_error : std::runtime_error {
   device_error(const std::string& text, cudaError_t status) : std::runtime_error(text), code(status) {}
   cudaError_t code;
@@ -122,18 +122,18 @@ class device_buffer {
     std::swap(serial_, other.serial_);
     return *this;
   }
-  device_buffer(const device_buffer&) = delete;  // a copy of gigabytes should be explicit
+  device_buffer(const device_buffer&) = delete;  // copying gigabytes should be explicit
   device_buffer& operator=(const device_buffer&) = delete;
 
   T* data() const { return reinterpret_cast<T*>(static_cast<std::byte*>(base_) + zone_bytes_); }
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return size_ * sizeof(T); }
-  /// Names it in the simulated device's messages and summary.
+  /// Names the buffer in the simulated device's messages and summary.
   void set_name(const std::string& name) {
     if (sim::name_allocation) sim::name_allocation(base_, name);
   }
 
-  /// Fills the elements with 0xFF again; the second form does not wait.
+  /// Fills the elements with 0xFF again; the form with a stream does not wait.
   void poison() { LAB_CUDA_CHECK(cudaMemset(data(), 0xFF, bytes())); }
   void poison(const stream& where) { LAB_CUDA_CHECK(cudaMemsetAsync(data(), 0xFF, bytes(), where.get())); }
 

@@ -10,10 +10,10 @@ namespace lab {
 /// including children.
 const std::filesystem::path& exchange_folder();
 
-/// For a process that ends without running exit handlers.
+/// Call it in a process that ends without running exit handlers.
 void remove_exchange_folder();
 
-/// The same, or an empty path if the folder was never used.
+/// The folder, or an empty path if it was never used.
 std::filesystem::path exchange_folder_if_any();
 
 }  // namespace lab

@@ -1,4 +1,4 @@
-// One request to the program that holds the student's functions, and its answer. The same two structs serve in one
+// One request to the program with the student's functions, and its answer. The same two structs serve within one
 // process (GoogleTest, Google Benchmark) and across processes (judge and runner).
 #pragma once
 
@@ -54,13 +54,13 @@ struct response {
   std::vector<double> call_seconds, ceiling_seconds;  ///< action::time: pairs
 };
 
-/// GLIBC_TUNABLES with which the bytes that malloc has given are known exactly.
+/// The GLIBC_TUNABLES that make the count of malloc's bytes exact.
 constexpr std::string_view exact_malloc = "glibc.malloc.tcache_count=0";
 
-/// For callers that write, read and time from another process: `begin` is called when the inputs are needed, `end` when
-/// the outputs are complete. On the host, and for resident buffers, these calls directly enclose the student's
-/// function; otherwise they also enclose the copies to and from the device. For resident buffers `begin` is called
-/// twice: when the inputs are needed, and when the caches are cold and the clock may start.
+/// For callers that write, read and time from another process. Calls `begin` when the inputs are needed, `end` when the
+/// outputs are complete. On the host, and for resident buffers, these enclose only the student's function; otherwise
+/// also the copies to and from the device. Calls `begin` twice for resident buffers: when the inputs are needed, and
+/// when the caches are cold and the clock may start.
 struct call_gate {
   virtual ~call_gate() = default;
   virtual void begin() {}
@@ -68,20 +68,20 @@ struct call_gate {
   virtual void ask() {}  ///< host part, between begin and end: the last output holds a question, on return its answer
 };
 
-/// Calls the entry in this process, on the device that this program was built for. Never throws for a fault of the
-/// student's code; it sets `error`. Always calls gate.end(), and gate.begin() before it unless the request is invalid.
+/// Calls the entry in this process, on the device for which this program was built. A fault in the student's code never
+/// throws; it sets `error`. Always calls gate.end(), and gate.begin() before it unless the request is invalid.
 response execute(const request& what, call_gate& gate);
 inline response execute(const request& what) {
   call_gate open;
   return execute(what, open);
 }
 
-/// Starts all threads that calls will need, so that none starts later. Returns false on a GPU, whose driver may start
-/// threads at any time.
+/// Starts all threads that calls will need, so that no thread starts later. Returns false on a GPU, whose driver may
+/// start threads at any time.
 bool start_threads();
 
-/// Keeps the submission's host code in .cu files, and its kernels, from writing anything but its own variables, its
-/// stack from the caller's frame down, what it allocates, and `given`. Does nothing on a GPU.
+/// Lets the submission's kernels and host code in .cu files write only its own variables, its stack from the caller's
+/// frame down, what it allocates, and `given`. Does nothing on a GPU.
 struct submission_parts {
   std::span<const std::byte> code, data, zeros, given;
 };

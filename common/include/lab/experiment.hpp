@@ -8,7 +8,7 @@
 
 namespace lab {
 
-/// Calls `run` with true if --json was given. Returns the exit status: 1 if `run` throws, 2 for other arguments.
+/// Calls `run`, with true if --json was given. Returns the exit status: 1 if `run` throws, 2 for other arguments.
 inline int experiment(int argc, char** argv, const std::function<void(bool json)>& run) {
   const bool json = argc == 2 && std::strcmp(argv[1], "--json") == 0;
   if (argc > 1 && !json) {

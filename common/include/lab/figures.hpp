@@ -1,4 +1,4 @@
-// Cases without a call: figures that the judge knows or measures itself, for predictions.
+// Cases without a call, for predictions: figures that the judge knows or measures itself.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Cases for a function that computes a formula: it is called with rows of numbers, and each result is compared with the
+// Cases for a function that computes a formula: they call it with rows of numbers and compare each result with the
 // right one.
 #pragma once
 
@@ -23,7 +23,7 @@ struct formula {
 };
 
 /// A host case that calls the formula on each row of arguments. Input: all rows, f64; parameter: their number; output:
-/// one row of results for each, f64.
+/// a row of results for each, f64.
 inline test_case rows_case(const formula& f, const std::string& label,
                            std::function<std::vector<double>(std::uint64_t seed)> rows) {
   const auto list = [](const std::vector<std::string>& names, const double* values) {
@@ -47,7 +47,7 @@ inline test_case rows_case(const formula& f, const std::string& label,
     for (std::size_t row = 0; row < count; ++row, in += width) {
       const std::vector<double> want = f.want(in);
       for (std::size_t i = 0; i < want.size(); ++i, ++got) {
-        // Equal covers infinity; the comparison is false for NaN.
+        // == covers infinity; the second comparison is false for NaN.
         if (*got == want[i] || std::abs(*got - want[i]) <= f.tolerance * std::abs(want[i])) continue;
         const double pair[] = {*got, want[i]};
         std::ostringstream factor;

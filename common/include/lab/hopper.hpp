@@ -1,8 +1,8 @@
-// Instructions of GPUs of compute capability 9.0 as functions: mbarriers, the Tensor Memory Accelerator (TMA), wgmma,
-// clusters. Source: PTX ISA 8.0 and later, whose names are in the comments. nvcc needs -gencode
+// Instructions of GPUs with compute capability 9.0, as functions: mbarriers, the Tensor Memory Accelerator (TMA),
+// wgmma, clusters. Source: PTX ISA 8.0 and later; comments have PTX's names. nvcc needs -gencode
 // arch=compute_90a,code=sm_90a.
 //
-// Tiles in shared memory have rows of 128 bytes, swizzled: in row r, the 16 bytes that would lie at 16 i lie at
+// Tiles in shared memory have swizzled rows of 128 bytes: in row r, the 16 bytes that would be at 16 i are at
 // 16 (i ^ r % 8). A tile starts at a multiple of 1024 bytes.
 #pragma once
 
@@ -25,8 +25,8 @@ __device__ inline unsigned address(const void* shared) {
 
 // ---- Barriers ------------------------------------------------------------------------------------------------------
 
-/// A barrier that counts arrivals and bytes (mbarrier). Its phase flips when all have come; waiting names the phase by
-/// its parity: 0, 1, 0, …
+/// A barrier that counts arrivals and bytes (mbarrier). Its phase flips when all have arrived; a wait names the phase
+/// by its parity: 0, 1, 0, …
 struct arrivals {
   std::uint64_t state;
 
@@ -73,7 +73,7 @@ __device__ inline int cluster_rank() {
   return rank;
 }
 
-/// Barrier `number`, 1 to 15, for this many threads of a block (bar.sync). Some of them may arrive without waiting
+/// Barrier `number`, 1 to 15, for `threads` threads of a block (bar.sync). Some of them may arrive without waiting
 /// (bar.arrive).
 template <int threads>
 __device__ void group_barrier(int number) {
@@ -84,8 +84,8 @@ __device__ void group_arrive(int number) {
   asm volatile("bar.arrive %0, %1;" ::"r"(number), "n"(threads) : "memory");
 }
 
-/// Sets the registers per thread of a group of 128, a multiple of 8 from 24 to 240 (setmaxnreg). If one group takes
-/// more than at the launch, other groups of the block must give them up.
+/// Sets the registers per thread of a group of 128 threads, a multiple of 8 from 24 to 240 (setmaxnreg). If one group
+/// takes more than at the launch, the block's other groups must give some up.
 template <int count>
 __device__ void fewer_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -135,8 +135,8 @@ __device__ inline void copy_box(void* to, const CUtensorMap& map, arrivals& arri
       "l"(&map), "r"(address(&arrived)), "r"(column), "r"(row)
       : "memory");
 }
-/// The same for all blocks in the bit mask `ranks`: to the same address in each, signalling each block's own barrier
-/// (.multicast).
+/// The same for all blocks in the bit mask `ranks`: copies to the same address in each and signals each block's own
+/// barrier (.multicast).
 __device__ inline void multicast_box(void* to, const CUtensorMap& map, arrivals& arrived, int row, int column,
                                      unsigned short ranks) {
   asm volatile(
@@ -145,7 +145,7 @@ __device__ inline void multicast_box(void* to, const CUtensorMap& map, arrivals&
       "l"(&map), "r"(address(&arrived)), "r"(column), "r"(row), "h"(ranks)
       : "memory");
 }
-/// copy_box for a tensor of 3 dimensions.
+/// copy_box for a 3-dimensional tensor.
 __device__ inline void copy_box(void* to, const CUtensorMap& map, arrivals& arrived, int plane, int row, int column) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "
@@ -173,16 +173,16 @@ __device__ inline void wait_for_reads() { asm volatile("cp.async.bulk.wait_group
 __device__ inline void wait_for_stores() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
 // ---- wgmma ---------------------------------------------------------------------------------------------------------
-// Products of 128 threads, four warps, all of which call these functions. Factors are tiles in shared memory, named by
-// descriptors. A thread holds sums of rows g and g + 8 of its warp's 16, two adjacent ones in each 8 columns; lane = 4
-// g + t:
+// Products by 128 threads in four warps, all of which call these functions. Factors are tiles in shared memory, named
+// by descriptors. A thread holds sums of rows g and g + 8 of its warp's 16 rows, two adjacent sums per 8 columns;
+// lane = 4 g + t:
 //
 //   d[4 j], d[4 j + 1]           row 16 warp + g,     columns 8 j + 2 t and 8 j + 2 t + 1
 //   d[4 j + 2], d[4 j + 3]       row 16 warp + g + 8
 
 /// The matrix descriptor of a wgmma factor in shared memory, with rows of 128 bytes, swizzled as TMA does. The next
 /// eight rows are `next_8` bytes away. If the factor's rows are not along k, the next 128 bytes of a row are
-/// `next_line` bytes away. A descriptor + i is 16 i bytes further.
+/// `next_line` bytes away. Adding i to a descriptor moves it 16 i bytes.
 __device__ inline std::uint64_t factor(const void* tile, unsigned next_line, unsigned next_8) {
   const auto bits = [](unsigned x) { return static_cast<std::uint64_t>((x & 0x3ffff) >> 4); };
   return bits(address(tile)) | bits(next_line) << 16 | bits(next_8) << 32 | 1ull << 62;
@@ -217,7 +217,7 @@ __device__ void wait_for_products() {
   "%102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, " \
   "%119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-/// The same, for sums that are used next while other products continue: the compiler keeps their use after this.
+/// The same, for sums that are used next while other products continue: the compiler keeps their use after this wait.
 template <int under_way>
 __device__ void wait_for_products(float (&d)[64]) {
   asm volatile("wgmma.wait_group.sync.aligned %64;" : LAB_SUMS_64(0) : "n"(under_way) : "memory");

@@ -21,7 +21,7 @@ struct needs_hopper : testing::Test {
   }
 };
 
-/// Numbers from -1 to 1, the same in each run, that are exact in bf16.
+/// Numbers from -1 to 1, the same in each run and exact in bf16.
 inline std::vector<float> random_bf16(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);  // NOLINT(cert-msc51-cpp)
   std::vector<float> x(count);
@@ -46,10 +46,10 @@ inline std::vector<float> from_device(const device_buffer<__nv_bfloat16>& from) 
   return wide;
 }
 
-/// Counts a call, waits for it, and fails on each report of the simulated device.
+/// Counts and waits for a call, and fails on each report of the simulated device.
 template <class F>
 profiler::result checked(const F& call, const stream& in, std::vector<std::string> metrics = {"launches"}) {
-  std::exception_ptr thrown;  // reports come first: they say why
+  std::exception_ptr thrown;  // checked after the reports, which say why
   const auto guarded = [&] {
     try {
       call();
@@ -65,7 +65,7 @@ profiler::result checked(const F& call, const stream& in, std::vector<std::strin
   return counted;
 }
 
-/// Counters of the work of TMA and wgmma, and of the same work done by other instructions.
+/// Counters for work by TMA and wgmma, and for the same work by other instructions.
 inline const std::string tma_bytes = "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",
                          wgmma = "sm__inst_executed_pipe_tensor_op_gmma.sum",
                          all_tensor = "sm__inst_executed_pipe_tensor.sum",

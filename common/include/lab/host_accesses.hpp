@@ -1,4 +1,4 @@
-// What the staff's calls.cpp compares before and after a call; a submission may not call it.
+// What the staff's calls.cpp compares before and after a call; submissions may not call it.
 #pragma once
 
 #include <malloc.h>
@@ -31,7 +31,7 @@ inline std::string new_objects(const sim_objects& before) {
   return text;
 }
 
-/// Bytes from malloc that are not freed yet. Only glibc knows.
+/// The bytes that malloc has given out and that are not freed yet. Only glibc tells.
 inline std::size_t bytes_allocated() {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
   const struct mallinfo2 now = mallinfo2();

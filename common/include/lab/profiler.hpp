@@ -1,4 +1,4 @@
-// What a piece of device work did, with one interface for both devices: from CUPTI's range profiler on a GPU, from the
+// Says what a piece of device work did, through one interface for both devices: CUPTI's range profiler on a GPU, the
 // simulated device's own counters. `profiler` reads chosen counters of one call; `profile` shows where a program's time
 // goes, range by range:
 //
@@ -40,7 +40,7 @@ class profiler {
     std::vector<std::string> notes;         ///< why something is missing, one sentence each
   };
 
-  /// Runs `launch_once` and counts. On a GPU it runs once for each pass over the counters, so it must launch the same
+  /// Runs `launch_once` and counts. On a GPU, runs it once for each pass over the counters, so it must launch the same
   /// work each time; it must not synchronise. `stream` is a cudaStream_t: the simulated device reports a call that
   /// waits, and work that this stream does not wait for.
   result collect(const std::function<void()>& launch_once, void* stream = nullptr);
@@ -58,12 +58,12 @@ class profile {
   profile(const profile&) = delete;  // listens to ranges
   profile& operator=(const profile&) = delete;
 
-  /// Runs `work` in a range of this name. It runs more than once: to warm up, for times, and on a GPU once for each
-  /// pass over the counters; so it must do the same each time. You may call this several times, with different names if
-  /// you like. Exceptions of `work` propagate.
+  /// Runs `work` in a range of this name, more than once: to warm up, to measure times, and on a GPU once for each pass
+  /// over the counters. So `work` must do the same each time. You may call this several times, with different names if
+  /// you like. Exceptions from `work` propagate.
   void run(std::string_view name, const std::function<void()>& work);
 
-  /// All runs of ranges with the same path; includes inner ranges, except in members named self.
+  /// All runs of the ranges with one path; includes inner ranges, except in members named self.
   struct row {
     std::string path;  ///< "forward/layer/attention"
     int calls = 0;
@@ -73,8 +73,8 @@ class profile {
     work declared;                                       ///< the sum over inner ranges if it declares none itself
     std::map<std::string, double> metrics;               ///< Nsight Compute's names, or perf_event's; sums
     double seconds() const { return device_seconds > 0 ? device_seconds : host_seconds; }
-    /// The minimum time by the roofline. Cold: each declared byte passes DRAM once; warm: it passes only L2, or the
-    /// processor's cache; measured: the bytes counted at DRAM, and at L2 if those were counted. 0 if nothing was
+    /// The minimum time by the roofline. Cold: each declared byte passes through DRAM once; warm: only through L2, or
+    /// the processor's cache; measured: from the bytes counted at DRAM and, if counted, at L2. 0 if nothing was
     /// declared or counted.
     struct {
       double cold = 0, warm = 0, measured = 0;
@@ -86,8 +86,8 @@ class profile {
   void table(std::ostream& out) const;
   /// Makes the directory. Throws std::runtime_error if it cannot write.
   void write(const std::filesystem::path& directory) const;
-  /// Both: prints the table to stdout and writes the files to the directory of ./course profile --output
-  /// ($LAB_PROFILE), or to profile/.
+  /// Prints the table to stdout and writes the files to the directory of ./course profile --output ($LAB_PROFILE), or
+  /// to profile/.
   void report() const;
 
  private:

@@ -14,8 +14,7 @@ std::vector<float> random_floats(std::size_t count, std::uint64_t seed);
 /// Each of the 256 values is equally likely.
 std::vector<std::uint8_t> random_bytes(std::size_t count, std::uint64_t seed);
 
-/// Uniform in [-usual, usual), but one in 97 in [-far, far). Random bits choose which ones, so the index reveals
-/// nothing.
+/// Uniform in [-usual, usual), but one in 97 in [-far, far). Random bits choose which, so an index reveals nothing.
 std::vector<float> long_tailed_floats(std::size_t count, float usual, float far, std::uint64_t seed);
 
 /// Whole numbers from `least` to `most`, both included.

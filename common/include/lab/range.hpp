@@ -1,4 +1,4 @@
-// A name for a stretch of the program. Host code only; the same source serves the CPU, the simulated device and a GPU:
+// A name for a part of the program. Host code only; the same source serves the CPU, the simulated device and a GPU:
 //
 //   {
 //     const lab::range here("layernorm", {.flops = 7.0 * n, .bytes = 8.0 * n});
@@ -19,10 +19,10 @@ namespace lab {
 
 using sim::range_listener;
 
-/// A named stretch of the program: it appears in the profiler's table and, in a GPU build, as an NVTX range.
+/// A named part of the program: appears in the profiler's table and, in a GPU build, as an NVTX range.
 class range {
  public:
-  /// `declared`: floating-point operations and bytes that the algorithm must do here, inner ranges included.
+  /// `declared`: the floating-point operations and bytes that the algorithm requires here, inner ranges included.
   explicit range(std::string_view name, work declared = {})
       : listener_(range_listener::current.load(std::memory_order_relaxed)) {
     if (listener_) [[unlikely]]

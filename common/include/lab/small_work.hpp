@@ -1,4 +1,4 @@
-// Work of a given length: two programs that do it differ only in the time they spend around it.
+// Work of a given length: programs that do it differ only in the time they spend around it.
 #pragma once
 
 #include <cstdint>

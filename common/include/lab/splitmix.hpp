@@ -5,7 +5,7 @@
 
 namespace lab {
 
-/// The next number of a sequence; any initial state will do: SplitMix64 (Steele, Lea and Flood, 2014).
+/// The next number of a sequence, from any initial state: SplitMix64 (Steele, Lea and Flood, 2014).
 constexpr std::uint64_t splitmix64(std::uint64_t& state) {
   std::uint64_t z = state += 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

@@ -1,4 +1,4 @@
-// Order statistics of a handful of measurements: no assumption about their distribution.
+// Order statistics of a handful of measurements, without assumptions about their distribution.
 #pragma once
 
 #include <vector>
@@ -19,8 +19,8 @@ struct interval {
   double high = 0;
 };
 
-/// Ranks, counted from 1, of the sorted values between which the true median lies with the given confidence, whatever
-/// the distribution: 6 and 16 for 21 values. If there are too few values, the first and the last.
+/// Ranks, counted from 1, of the two sorted values between which the true median lies with the given confidence,
+/// whatever the distribution: 6 and 16 of 21 values; with too few values, the first and the last.
 struct rank_pair {
   int low = 1;
   int high = 1;

@@ -1,4 +1,4 @@
-// Models of Llama's family as lab 10 computes them: sizes, weights in the order of its contract
+// Models of the Llama family as lab 10 computes them: sizes, weights in the order of its contract
 // (labs/10_decode/decode.hpp), and Hugging Face's folders, which use another order.
 #pragma once
 
@@ -25,7 +25,7 @@ struct config {
 /// model_error for anything else, and for sizes that lab 10's contract excludes.
 config config_named(const std::string& name);
 
-/// Matrices are row-major, an element holds the bits of a bf16.
+/// Matrices are row-major; an element holds the bits of a bf16.
 using numbers = std::vector<std::uint16_t>;
 
 struct layer {
