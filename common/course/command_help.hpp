@@ -1,5 +1,5 @@
-// Shared by the programs that ./course runs: a command line's usage, in every version of CLI11, and what to say if it
-// cannot be parsed.
+// Shared by the programs that ./course runs: the usage of a command line, for every version of CLI11, and the message
+// if it cannot be parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -39,7 +39,7 @@ inline std::size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-/// "there is no option --jbos; did you mean --jobs?": the nearest name, if one is near.
+/// "there is no option --jbos; did you mean --jobs?": with the nearest name, if one is close.
 inline std::string no_such(const std::string& what, const std::string& word, const std::vector<std::string>& names) {
   std::string text = "there is no " + what + " " + word;
   const auto nearest = std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
@@ -58,7 +58,7 @@ inline std::vector<std::string> options_of(const CLI::App& command) {
   return names;
 }
 
-/// What is wrong with the command line, and the usage of the command that it names.
+/// Says what is wrong with the command line, and the usage of the command that it names.
 inline std::string explained(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   const CLI::App& command = parsed.empty() ? app : *parsed.back();

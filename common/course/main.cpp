@@ -96,7 +96,7 @@ profile does not know go to the program, as does what follows --: gpt2 --prompt 
       "also write flame.folded, a flame graph of CPU and kernel lines, for www.speedscope.app; guide:\n"
       "common/cuda/README.md");
 
-  // What follows -- is the program's; in profile, so are an option that it does not know and what follows.
+  // What follows -- goes to the program; in profile, so do an unknown option and what follows it.
   const words commands = {"run", "see", "debug", "profile"}, known = options_of(profile_command);
   const auto named = std::find_first_of(given.begin(), given.end(), commands.begin(), commands.end());
   const bool profiles = named != given.end() && *named == "profile";
@@ -106,11 +106,11 @@ profile does not know go to the program, as does what follows --: gpt2 --prompt 
   });
   const words arguments(end != given.end() && *end == "--" ? end + 1 : end, given.end());
   given.erase(end, given.end());
-  // --csv takes a file only if that is none to compile.
+  // --csv takes the next word only if that is not a file to compile.
   for (std::size_t i = 0; i < given.size(); ++i)
     if (given[i] == "--csv" && (i + 1 == given.size() || given[i + 1].starts_with("-") || is_source(given[i + 1])))
       given[i] = "--csv=-";
-  std::reverse(given.begin(), given.end());  // as CLI11 takes a vector
+  std::reverse(given.begin(), given.end());  // CLI11 takes vectors in reverse order
   try {
     app.parse(given);
   } catch (const CLI::ParseError& error) {

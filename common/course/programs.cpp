@@ -38,8 +38,8 @@ std::vector<char*> pointers_to(words& command) {
   return pointers;
 }
 
-/// Runs a command; on a terminal, if `doing` names what it does, appends the elapsed seconds to the current line.
-/// Returns the exit status, or 128 plus the signal.
+/// Runs a command. If `doing` names what it does, a terminal shows the elapsed seconds on the current line. Returns the
+/// exit status, or 128 plus the signal.
 int done(words command, const char* doing = nullptr) {
   pid_t child = 0;
   const int error = posix_spawnp(&child, command[0].c_str(), nullptr, nullptr, pointers_to(command).data(), environ);
@@ -67,12 +67,12 @@ bool compiles(const words& command) {
   return done(command, "compiling") == 0;
 }
 
-/// Builds a target of the build folder, as ./course does: with its progress, one build at a time.
+/// Builds a target of the build folder, as ./course does: shows progress, one build at a time.
 void build_target(const folders& here, const std::string& target) {
   if (const int status = done({(here.source / "course").string(), "build", target}); status != 0) std::exit(status);
 }
 
-/// The options by which a file in a folder of a lab finds the lab's headers.
+/// The options with which a file in a lab's folder finds the lab's headers.
 words lab_folders(const fs::path& file) {
   const fs::path lab = fs::weakly_canonical(fs::absolute(file).parent_path() / "..");
   if (!fs::is_directory(lab / "judge")) return {};
@@ -92,7 +92,7 @@ bool names_main(const words& sources) {
   });
 }
 
-/// Whether it is a number with these characters that is not 0.
+/// Whether the text is a number other than 0, made of these characters.
 bool is_number(const std::string& text, const char* characters = "0123456789") {
   return text.find_first_not_of(characters) == std::string::npos &&
          text.find_first_of("123456789") != std::string::npos && text.size() < 12;
@@ -109,7 +109,7 @@ void need_gdb(const folders& here) {
     throw usage_error("no gdb with Python here; install it: apt-get install gdb");
 }
 
-/// Becomes gdb, with the course's commands; those in a script, if there is one, instead of yours.
+/// Becomes gdb with the course's commands. If there is a script, its commands replace yours.
 [[noreturn]] void debugger(const folders& here, const fs::path& commands, const words& rest) {
   need_gdb(here);
   words command = {"gdb", "-nx", "-q", "-x", (here.source / "common/sim/debugger/commands.py").string()};
@@ -124,7 +124,7 @@ void check_commands(const fs::path& commands) {
     throw usage_error("there is no file " + commands.string() + " with gdb's commands");
 }
 
-/// The names of the files in a folder, without their ending.
+/// The names of the files in a folder, without endings.
 std::string stems_in(const fs::path& folder) {
   words names;
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().stem().string());
@@ -134,7 +134,7 @@ std::string stems_in(const fs::path& folder) {
   return list;
 }
 
-/// Throws usage_error if two options do not go together or a value is none. `file` is what is to be run.
+/// Throws usage_error if two options exclude each other or a value is invalid. `file`: what to run.
 void check(const folders& here, const run_request& r, const std::string& file) {
   const std::string command = r.debug ? "debug" : r.see ? "see" : "run";
   if (file.empty()) throw usage_error("which file? usage: ./course " + command + " FILE.cu");
@@ -173,7 +173,7 @@ void check(const folders& here, const run_request& r, const std::string& file) {
   if (!on_path("nvcc")) throw usage_error("no nvcc on the PATH: install the CUDA toolkit, or omit --backend");
 }
 
-/// Replaces this process with the program on the simulated device, which prints its summary.
+/// Replaces this process with the program, on the simulated device; the program prints its summary.
 [[noreturn]] void run_simulated(const run_request& r, const words& command) {
   words shown;
   const auto set = [&](const char* name, const std::string& value, bool say_it) {
@@ -200,7 +200,7 @@ bool is_program(const folders& here, const std::string& name) {
 
 bool is_file(const profile_request& r) { return r.name.ends_with(".cu") || r.name.ends_with(".cpp"); }
 
-/// For a file, the libraries to link; otherwise the program itself.
+/// The target to build: for a file, the libraries to link, otherwise the program itself.
 std::string target_of(const folders& here, const profile_request& r) {
   if (is_file(r)) return "profile_" + r.backend;
   for (const std::string& target : {r.name + "." + r.backend, r.name})

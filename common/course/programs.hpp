@@ -12,7 +12,7 @@ namespace course {
 namespace fs = std::filesystem;
 using words = std::vector<std::string>;
 
-/// A user's mistake, and what to do.
+/// A user's mistake; what() also says what to do.
 struct usage_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -33,13 +33,13 @@ struct run_request {
   bool only_build = false;  ///< of debug
 };
 
-/// Whether it is a file to compile or link.
+/// Whether the word is a file to compile or link.
 bool is_source(const std::string& word);
 
 /// Runs, draws or debugs a program. Returns an exit code, or becomes the program or the debugger.
 int run(const folders& here, run_request r);
 
-/// Starts the debugger on a student's own files, as an item of a lab calls them.
+/// Starts the debugger on a student's own files, called as an item of a lab calls them.
 int debug_item(const folders& here, const std::string& lab, const std::string& item, const fs::path& commands);
 
 /// Opens one of the debugger's dumps.

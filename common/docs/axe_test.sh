@@ -26,9 +26,9 @@ cat >"$place/ask" <<'JS'
   const scrolls = e => e && !e.matches('.contents') && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
   for (const e of document.querySelectorAll('.contents p, .contents li, .contents td, .contents pre, .contents img'))
     if (e.getBoundingClientRect().right > width + 1 && !scrolls(e)) { found.push(`cut off: ${e.tagName} ${e.textContent.trim().slice(0, 30)}`); break; }
-  for (const e of document.querySelectorAll('.contents :is(p, li) code'))  // the page hides what is too wide
+  for (const e of document.querySelectorAll('.contents :is(p, li) code'))  // the page would hide what is too wide
     if (!e.closest('table') && e.getBoundingClientRect().right > width) { found.push(`cut off: code ${e.textContent.slice(0, 30)}`); break; }
-  for (const t of document.querySelectorAll('.contents .markdownTable'))  // a wide table of numbers scrolls; one of words needs not
+  for (const t of document.querySelectorAll('.contents .markdownTable'))  // a wide table of numbers may scroll; one of words must fit
     if (t.rows[0].cells.length <= 4 && [...t.rows].some(r => [...r.cells].some(c => c.getBoundingClientRect().right > width))) {
       found.push(`a table of ${t.rows[0].cells.length} columns is cut off: ${t.textContent.trim().slice(0, 30)}`); break; }
   for (const mode of width == 1280 ? ['light-mode', 'dark-mode'] : ['light-mode']) {
@@ -37,7 +37,7 @@ cat >"$place/ask" <<'JS'
     const said = await axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] });
     for (const v of said.violations) found.push(`${mode}: ${v.id}, ${v.nodes.length} times: ` + v.nodes.slice(0, 4).map(n => n.target[0]).join(' ; '));
   }
-  // The glossary's pop-up: by the keyboard, in the window, gone with Escape.
+  // The glossary's pop-up opens by keyboard, stays in the window, and closes with Escape.
   const term = document.querySelector('a.term'), popup = document.querySelector('#term');
   if (/^labs_\d/.test(location.pathname.split('/').pop()) && !term) found.push('no term is explained');
   if (term) {

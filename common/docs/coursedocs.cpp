@@ -1,14 +1,14 @@
 // What the site and the decks need in addition to Doxygen and Marp.
 //   coursedocs page SOURCE FILE   FILE as Doxygen wants it, on stdout: an input filter for Markdown and headers
 //   coursedocs files SOURCE OUT   copies every file and drawing that a page links to and that is not a page itself;
-//   writes the
-//                                 glossary for pop-ups, and adds it and all headings to the search
+//                                 writes the glossary for pop-ups, and adds it and all headings to the search
 //   coursedocs deck SOURCE FILE STEPS  the deck with the code and figures that it quotes and descriptions of its
-//                                 drawings, on stdout; fails if one is gone
+//                                 drawings, on stdout; fails if one is missing
 //   coursedocs data RESULTS OUT   measured JSON as tables for gnuplot: OUT/throughput.tsv, counters.tsv, ceilings.tsv,
 //                                 blocks.tsv, staircase.tsv
-//   coursedocs links SOURCE       every relative link of every Markdown file leads somewhere, and numbered lists begin
-//   with 1 coursedocs site OUT           the same for built HTML, with its anchors
+//   coursedocs links SOURCE       checks that every relative link of every Markdown file leads somewhere, and that
+//                                 numbered lists begin with 1
+//   coursedocs site OUT           checks the same for built HTML, with its anchors
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ bool is_external(const std::string& target) {
          target.starts_with("javascript:");
 }
 
-/// Guides, handouts and worklogs, named in capitals, are pages; every other file is shown unprocessed.
+/// Guides, handouts and worklogs, whose names are in capitals, are pages; every other file is shown unprocessed.
 bool is_page(const fs::path& file) {
   const std::string stem = file.stem().string();
   return file.extension() == ".md" &&
@@ -135,7 +135,7 @@ struct heading {
   std::string text;
 };
 
-/// Level 0 if the line is none.
+/// Level 0 if the line is not a heading.
 heading heading_in(const std::string& line) {
   const std::size_t level = line.find_first_not_of('#');
   if (level == 0 || level > 4 || level == std::string::npos || line[level] != ' ') return {};
@@ -144,7 +144,7 @@ heading heading_in(const std::string& line) {
 
 bool is_fence(const std::string& line) { return line.starts_with("```"); }
 
-/// A document's lines, each marked as code or text.
+/// Visits a document's lines, each marked as code or text.
 template <class Visit>
 void each_line(const std::string& text, Visit visit) {
   bool code = false;
@@ -168,7 +168,7 @@ std::set<std::string> anchors_of(const fs::path& file) {
   return anchors;
 }
 
-/// A paragraph's lines joined: a link may span two of them.
+/// The text with each paragraph's lines joined: a link may span two of them.
 std::string unbroken(const std::string& text) {
   std::string out;
   bool code = false, in_link = false;
@@ -195,7 +195,7 @@ struct page_writer {
   std::string id;
   std::set<std::string> children;  ///< a page has one parent: the first that claims it
 
-  /// Whether this page is above the other in the site's tree.
+  /// Whether this page is the other's parent in the site's tree.
   bool adopts(const fs::path& other) const {
     const fs::path mine = file.parent_path(), theirs = other.parent_path();
     if (other.filename() == "SEEN.md") return mine == theirs && file.filename() == "README.md";
@@ -225,7 +225,7 @@ struct page_writer {
                          drawing_on_site(source, target), words);
     }
     if (l.image) return fmt::format("![{}]({})", l.text, target.filename().string());
-    std::string plain = l.text;  // in a reference, Doxygen would print the code marks
+    std::string plain = l.text;  // Doxygen would print the code marks of a reference
     std::erase(plain, '`');
     if (is_page(target)) {
       const std::string other = page_id(source, target);
@@ -305,7 +305,7 @@ struct page_writer {
   }
 };
 
-/// The text of a comment is not HTML.
+/// Comments are not HTML: escapes their text.
 std::string without_tags(const std::string& comment) {
   std::string out;
   bool code = false;
@@ -318,7 +318,7 @@ std::string without_tags(const std::string& comment) {
   return out;
 }
 
-/// Our headers have plain comments: the story at the top, and shapes in the margin of parameters. Doxygen needs marks.
+/// Our headers have plain comments: an overview at the top, and shapes after parameters. Doxygen needs marks.
 std::string header_for_doxygen(const fs::path& file) {
   std::string out;
   bool top = true;
@@ -345,8 +345,8 @@ std::string page(const fs::path& source, const fs::path& file) {
   return page_writer{source, file, page_id(source, file), {}}.markdown();
 }
 
-/// For the site's pop-ups: each term of the glossary with its place and its sentences, as a script. Omits words that
-/// are rarely meant as terms.
+/// Writes the script for the site's pop-ups: each glossary term with its place and its sentences. Omits words that are
+/// rarely meant as terms.
 nlohmann::json write_glossary(const fs::path& source, const fs::path& out) {
   const std::set<std::string> everyday = {"pass", "set",      "line",  "cause",  "cold",
                                           "warm", "interval", "event", "symptom"};
@@ -394,7 +394,7 @@ nlohmann::json write_glossary(const fs::path& source, const fs::path& out) {
   return terms;
 }
 
-/// Doxygen's search knows titles and code. Adds the glossary's terms and the pages' headings before these.
+/// Doxygen's search finds titles and code. Adds the glossary's terms and the pages' headings before these.
 void extend_search(const fs::path& source, const fs::path& out, const nlohmann::json& glossary) {
   struct entry {
     std::string words, link, where;
@@ -426,7 +426,7 @@ void extend_search(const fs::path& source, const fs::path& out, const nlohmann::
   std::map<std::size_t, std::string> rows;
   int number = 0;
   for (const entry& e : entries) {
-    std::string name;  // encoded as search.js encodes the query
+    std::string name;  // encoded like a query in search.js
     for (const char c : e.words) {
       const auto u = static_cast<unsigned char>(std::tolower(static_cast<unsigned char>(c)));
       name += std::isalnum(u) || u >= 0x80 ? std::string(1, static_cast<char>(u)) : fmt::format("_{:02x}", u);
@@ -446,7 +446,7 @@ void extend_search(const fs::path& source, const fs::path& out, const nlohmann::
     const fs::path file = out / "search" / fmt::format("all_{:x}.js", letter);
     std::string text = text_of(file);
     const std::string begin = "var searchData=\n[\n";
-    if (!text.starts_with(begin)) continue;  // from another Doxygen: keep its own search
+    if (!text.starts_with(begin)) continue;  // from another version of Doxygen: keep its search
     std::ofstream(file, std::ios::binary) << text.insert(begin.size(), lines);
   }
 }
@@ -533,7 +533,7 @@ std::string unescaped(std::string url) {
   return url;
 }
 
-/// Markdown marks that a reader of the page would see: ` and *words*, outside code.
+/// Markdown marks that a page shows its reader: ` and *words*, outside code.
 std::vector<std::string> unread_markdown(const std::string& html) {
   std::string text;
   for (std::size_t at = 0; at < html.size();) {

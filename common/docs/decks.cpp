@@ -24,7 +24,7 @@ std::string marked_code(const fs::path& file, const std::string& marker) {
       ++marks;
     else if (marks == 1 && line.find("//! [") == std::string::npos &&
              !(line.empty() && (code.empty() || code.back().empty())))
-      code.push_back(line);  // without other pieces' markers and the empty lines they leave
+      code.push_back(line);  // drops other pieces' markers and the empty lines they leave
   }
   if (marks != 2)
     throw std::runtime_error(fmt::format("{}: the marker [{}] occurs {} times, but must occur twice: around the code",
@@ -52,7 +52,7 @@ std::string trimmed(const std::string& text) {
   return from == std::string::npos ? "" : text.substr(from, text.find_last_not_of(' ') + 1 - from);
 }
 
-/// A cell of the only table with this column, in the only row with this cell.
+/// The cell in this column of the only table that has it, in the only row that contains `row`.
 std::string cell_of(const fs::path& file, const std::string& row, const std::string& column) {
   std::vector<std::string> found;
   std::size_t at = 0;  // index of the column in the table around this line; 0 outside a table
@@ -74,7 +74,7 @@ std::string cell_of(const fs::path& file, const std::string& row, const std::str
   return found[0];
 }
 
-/// The number at this path; an array element is named by its "case" or its index from 0.
+/// The number at this path, which names an array element by its "case" or its index from 0.
 double number_in(const fs::path& file, const std::vector<std::string>& names) {
   using nlohmann::json;
   const json document = json::parse(text_of(file));
@@ -140,8 +140,8 @@ std::string description_of(const fs::path& drawing) {
   return words;
 }
 
-/// A picture with its description as alternative text. A handout's drawing keeps only its name, because the build puts
-/// it and the deck into one folder. A plot has no description, so the deck must supply one.
+/// A picture with its description as alternative text. A handout's drawing keeps only its file name, because the build
+/// puts drawings and deck into one folder. Plots have no description, so the deck must supply one.
 std::string with_picture(const fs::path& file, const fs::path& steps, std::string line) {
   for (const link& l : links_in(line)) {
     if (!l.image) continue;
@@ -174,8 +174,8 @@ std::size_t body_in(const std::string& line, std::size_t indent) {
   return 0;
 }
 
-/// The last fitting place to break, inside the fewest brackets: after a comma, && or ||, before ? or :, or else any; 0
-/// if none.
+/// The last place to break that fits, inside the fewest brackets: after a comma, && or ||, before ? or :, or else at
+/// any blank; 0 if there is none.
 std::size_t break_in(const std::string& line, std::size_t indent) {
   std::size_t best = 0;
   int depth = 0, least = 0;
@@ -217,7 +217,7 @@ std::string within_a_slide(const std::string& code) {
     } else if (line.ends_with(",") && !left.empty() && left.back().starts_with(std::string(indent + 1, ' '))) {
       const std::size_t words = left.back().find_first_not_of(' ');
       left.back() = line + " " + left.back().substr(words);         // to be broken together
-    } else if (comment != std::string::npos && comment > indent) {  // to a line of its own, before the code
+    } else if (comment != std::string::npos && comment > indent) {  // moved to its own line, before the code
       left.push_back(line.substr(0, line.find_last_not_of(' ', comment - 1) + 1));
       left.push_back(std::string(indent, ' ') + line.substr(comment));
     } else if (const std::size_t body = body_in(line, indent); body > 0) {
@@ -255,7 +255,7 @@ std::string deck(const fs::path& source, const fs::path& file, const fs::path& s
         throw std::runtime_error(
             fmt::format("{}: {} lines of code at [{}]; more than 24 are too small to read: mark two pieces",
                         (source / from).string(), lines, marker));
-      if (lines > 16) out += "<!-- _class: long -->\n";  // the theme has a smaller print for it
+      if (lines > 16) out += "<!-- _class: long -->\n";  // the theme shows it in smaller print
       out += "```cpp\n" + code + "```\n";
     } catch (const std::exception& error) {
       throw std::runtime_error(fmt::format("{}:{}: {}", file.string(), number, error.what()));

@@ -1,5 +1,5 @@
-// What the theme leaves to us: names and keys for those who do not see or do not use a mouse, and the glossary's terms
-// explained where a lab first uses them.
+// What the theme lacks: names and keys for people who cannot see or do not use a mouse, and explanations of the
+// glossary's terms where a lab first uses them.
 addEventListener('load', () => {
   const all = selector => [...document.querySelectorAll(selector)];
   const name_search = () => all('#MSearchField:not([aria-label])').forEach(e => e.setAttribute('aria-label', 'Search'));

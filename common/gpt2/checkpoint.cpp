@@ -73,7 +73,7 @@ class safetensors {
     return tensors_.contains("transformer." + key) || tensors_.contains(key);
   }
 
-  /// Writes to `to`; if `transposed`, the file's (in, out) becomes (out, in).
+  /// Writes a tensor to `to`; if `transposed`, the file's (in, out) becomes (out, in).
   void read(const std::string& key, std::vector<std::size_t> shape, float* to, bool transposed = false) const {
     const stored_tensor& t = at(key);
     if (transposed) std::swap(shape[0], shape[1]);
@@ -120,7 +120,7 @@ checkpoint from_safetensors(std::span<const std::byte> file, const std::string& 
   // Rounded up to a multiple of 128, as in llm.c, so that the rows of a matrix product fill its tiles.
   c.padded_vocabulary = (c.vocabulary + 127) / 128 * 128;
   expect_sane(c, name);
-  // The file's size bounds the memory that is allocated.
+  // The file's size limits the memory that we allocate.
   if (parameters(c) - offset_of(c, tensor::position_embedding) > file.size())
     fail(name, fmt::format("{} layers of {} channels do not fit {} bytes; the file is damaged", c.layers, c.channels,
                            file.size()));

@@ -57,7 +57,7 @@ __global__ void round_kernel(bf16* out, const float* in, std::size_t count) {
   if (i < count) out[i] = __float2bfloat16(in[i]);
 }
 
-/// Used if cublasLt has no epilogue for it.
+/// Used if cublasLt has no such epilogue.
 template <class T>
 __global__ void bias_kernel(T* x, const T* bias, std::size_t count, int columns, bool gelu) {
   const std::size_t i = static_cast<std::size_t>(blockIdx.x) * block_size + threadIdx.x;
@@ -92,7 +92,7 @@ class blas_handles {
 enum class finish { nothing, bias, bias_gelu };
 
 /// out (rows, outputs) = finish(in (rows, inputs) W^T), with W (outputs, inputs). cublasLt is column-major, so it
-/// computes out^T = W in^T. The fastest algorithm that it offers is kept; if it has no epilogue for `finish`, a kernel
+/// computes out^T = W in^T. Keeps the fastest algorithm that it offers; if it has no epilogue for `finish`, a kernel
 /// does that.
 template <class T>
 class linear_plan {
@@ -150,7 +150,7 @@ class linear_plan {
     const std::size_t bytes = blas_.workspace.bytes();
     CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
                                                       sizeof bytes));
-    // Every tensor begins at a multiple of the channels, which divide all dimensions except the rows.
+    // Every tensor begins at a multiple of `channels`, which divides all dimensions except the rows.
     const std::size_t step = static_cast<std::size_t>(std::gcd(inputs_, outputs_)) * sizeof(T);
     const auto alignment = static_cast<std::uint32_t>(std::min<std::size_t>(step & (~step + 1), 256));
     for (const auto of : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -185,7 +185,7 @@ class linear_plan {
       double seconds = INFINITY;
       try {
         for (int i = 0; i < 4; ++i) {  // the first one warms up
-          constexpr int together = 8;  // one alone is as short as the gap between two events
+          constexpr int together = 8;  // a single one is as short as the gap between two events
           start.record(stream);
           for (int k = 0; k < together; ++k) launch(out, in, weight, bias, candidate.algo, stream);
           stop.record(stream);
@@ -284,7 +284,7 @@ class cuda_pass final : public pass {
         linear(hidden_->data(), normed_->data(), tensor::expand_weight, tensor::expand_bias, layer, 4 * c, c,
                finish::bias_gelu);
         break;
-      case operation::gelu: break;  // done in the previous product
+      case operation::gelu: break;  // the previous product's epilogue did it
       case operation::contract:
         linear(out_->data(), hidden_->data(), tensor::contract_weight, tensor::contract_bias, layer, c, 4 * c,
                finish::bias);
@@ -312,7 +312,7 @@ class cuda_pass final : public pass {
 
   void replay() override {
     if (!graph_) {
-      run();  // the first run chooses algorithms by timing, which is impossible while recording
+      run();  // the first run chooses algorithms by timing them, which a recording cannot do
       LAB_CUDA_CHECK(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal));
       run();
       cudaGraph_t recorded = nullptr;
@@ -339,7 +339,7 @@ class cuda_pass final : public pass {
   static std::size_t norm_floats(const checkpoint& model) {
     return static_cast<std::size_t>(model.config.channels) * (4 * static_cast<std::size_t>(model.config.layers) + 2);
   }
-  /// Each matrix at its position, transposed.
+  /// All weights, with each matrix transposed in its place.
   static std::vector<float> transposed(const checkpoint& model) {
     std::vector<float> result = model.weights;
     const config& c = model.config;
@@ -409,7 +409,7 @@ class cuda_pass final : public pass {
     point_at_heads();
   }
 
-  /// The kernel for all of attention between the products, or null.
+  /// The kernel for everything in attention between the products, or null.
   auto attention() const {
     if constexpr (rounded)
       return with_.attention_bf16;
@@ -418,8 +418,8 @@ class cuda_pass final : public pass {
   }
   bool fused_attention() const { return attention() && config_.head_size() == 64; }
 
-  // ---- attention by cuBLAS: the matrices of all heads in one call. A long text's rows are computed in parts, because
-  // the top ones need only the first columns.
+  // ---- attention by cuBLAS: the matrices of all heads in one call. Computes a long text's rows in parts, because the
+  // top rows need only the first columns.
 
   static constexpr int rows_in_part = 256;
   struct part {
@@ -535,7 +535,7 @@ class cuda_pass final : public pass {
     if constexpr (rounded) round(normed_->data(), *normed_float_);
   }
 
-  /// The kernel that adds and normalizes at once, or null.
+  /// The kernel that both adds and normalizes, or null.
   auto add_and_norm() const {
     if constexpr (rounded)
       return with_.add_and_norm_bf16;
@@ -543,7 +543,7 @@ class cuda_pass final : public pass {
       return with_.add_and_norm;
   }
 
-  /// Normalizes the residual stream; first adds `addend` if one kernel does both.
+  /// Normalizes the residual stream; if one kernel does both, first adds `addend`.
   void normalize(const T* addend, tensor weight_of, tensor bias_of, int layer) {
     if (const auto both = add_and_norm())
       both(x_->data(), normed_->data(), addend, norm(weight_of, layer), norm(bias_of, layer), static_cast<int>(rows()),

@@ -1,5 +1,5 @@
-// LLM-Eigen on one core, with its widest vectors. Eigen's templates are compiled here for this machine, and in the
-// simulated device's cuBLAS for any machine. They have another name here so that the linker does not mix them up.
+// LLM-Eigen on one core, with its widest vectors. Eigen's templates are compiled for this machine here, but for any
+// machine in the simulated device's cuBLAS. Here they have another name, so that the linker does not mix them up.
 #define Eigen EigenOfThisMachine
 #include "eigen_pass.hpp"
 

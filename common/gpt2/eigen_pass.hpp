@@ -1,4 +1,4 @@
-// LLM-Eigen: GPT-2 as a list of tensor expressions. The device evaluates them: one core of the CPU, or a GPU, where
+// LLM-Eigen: GPT-2 as a list of tensor expressions. The device that evaluates them is one CPU core, or a GPU, where
 // Eigen generates one or more kernels for each. Heads are computed one after the other, as in the published study's
 // program.
 #pragma once
@@ -38,7 +38,7 @@ class eigen_pass : public pass {
   eigen_pass(const checkpoint& model, Device& device)
       : device_(device), config_(model.config), weights_(device, model.weights.size()) {
     device_.memcpyHostToDevice(weights_.data(), model.weights.data(), model.weights.size() * sizeof(float));
-    eigen_pass::synchronize();  // no override runs: this is the constructor
+    eigen_pass::synchronize();  // the constructor would not call an override
   }
 
   void load(std::span<const int> tokens, int batch, int length) override {
@@ -60,7 +60,7 @@ class eigen_pass : public pass {
       case operation::project_to_qkv:
         linear(normed_, qkv_, tensor::qkv_weight, tensor::qkv_bias, layer, c, 3 * c);
         break;
-      case operation::multiply_queries_by_keys:  // softmax and values too, per head
+      case operation::multiply_queries_by_keys:  // also softmax and values, per head
         for (int b = 0; b < batch_; ++b)
           for (int h = 0; h < config_.heads; ++h) attend(b, h);
         break;
@@ -124,7 +124,7 @@ class eigen_pass : public pass {
   template <int rank>
   using sizes = Eigen::array<index, rank>;
 
-  /// Memory of the device.
+  /// Device memory.
   template <class T>
   class array {
    public:

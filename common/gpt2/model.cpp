@@ -64,7 +64,7 @@ config config_named(const std::string& name) {
 }
 
 void expect_sane(const config& of, const std::string& where) {
-  constexpr int most = 1 << 20;  // products of two still fit
+  constexpr int most = 1 << 20;  // products of two sizes still fit
   const auto expect = [&](bool sane, const std::string& what) {
     if (!sane) throw model_error(fmt::format("{}: {}; this is not a GPT-2 model, or the file is damaged", where, what));
   };
@@ -105,7 +105,7 @@ checkpoint random_checkpoint(const config& of, std::uint64_t seed) {
   const auto uniform = [&] {  // in (0, 1]
     return (static_cast<double>(lab::splitmix64(state) >> 11) + 1.0) * 0x1p-53;
   };
-  // Sums of four uniform numbers are close enough to a normal distribution, and the same on every machine.
+  // Sums of four uniform numbers are close enough to normally distributed, and the same on every machine.
   const auto normal = [&] { return (uniform() + uniform() + uniform() + uniform() - 2.0) * std::sqrt(3.0); };
   for (int kind = 0; kind < static_cast<int>(tensor::count); ++kind) {
     const auto which = static_cast<tensor>(kind);
@@ -116,7 +116,7 @@ checkpoint random_checkpoint(const config& of, std::uint64_t seed) {
       case tensor::norm1_weight:
       case tensor::norm2_weight:
       case tensor::final_norm_weight: mean = 1.0, deviation = 0.1; break;
-      // Weights whose products add to the residual stream in each layer are smaller, as in GPT-2.
+      // As in GPT-2, weights whose products add to the residual stream in each layer are smaller.
       case tensor::projection_weight:
       case tensor::contract_weight: deviation = 0.02 / std::sqrt(2.0 * of.layers); break;
       case tensor::position_embedding: deviation = 0.01; break;

@@ -1,4 +1,4 @@
-// The forward pass in float64 in its most direct form, the cost of its blocks, and their order in every pass.
+// The forward pass in float64 in its most direct form, the cost of its blocks, and the order of blocks in every pass.
 #include <cmath>
 
 #include "gpt2/pass.hpp"
@@ -38,7 +38,7 @@ void add(row& x, const row& y) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
 }
 
-/// For each token, the values that it collects from itself and its predecessors.
+/// For each token, the weighted values of itself and its predecessors.
 std::vector<row> attention(const std::vector<row>& qkv, const config& c) {
   const std::size_t size = at(c.head_size()), channels = at(c.channels);
   std::vector<row> out(qkv.size(), row(channels));

@@ -336,7 +336,7 @@ std::vector<int> generate(pass& with, const config& of, std::vector<int> tokens,
     throw model_error(fmt::format("{} tokens plus {} new ones exceed the model's context, {}; ask for fewer",
                                   tokens.size(), count, of.context));
   std::uint64_t state = how.seed;
-  // The length is constant to avoid reallocation: later tokens change nothing before them.
+  // A constant length avoids reallocation; later tokens do not affect earlier positions.
   std::vector<int> padded(length, 0);
   while (tokens.size() < length) {
     std::copy(tokens.begin(), tokens.end(), padded.begin());

@@ -1,4 +1,4 @@
-// Reading models of Llama's family: llama/model.hpp. Everything read from a file is checked first.
+// Reads models of the Llama family (llama/model.hpp). Checks everything that it reads from a file.
 #include "llama/model.hpp"
 
 #include <fmt/format.h>
@@ -53,7 +53,7 @@ void expect_supported(const config& c, const std::string& name) {
 
 // ---- config.json --------------------------------------------------------------------------------------------------
 
-/// Members of one JSON object; one of the wrong type is a model_error.
+/// The members of one JSON object; throws model_error for a wrong type.
 class settings {
  public:
   settings(const json& of, const std::string& name) : of_(of), name_(name) {}
@@ -85,7 +85,7 @@ class settings {
   const std::string& name_;
 };
 
-/// The angles of Llama 3.1 and later: slow pairs turn slower by `factor`, fast ones as before, others partly slower.
+/// The angles of Llama 3.1 and later: slow pairs turn slower by `factor`, fast ones as before, others in between.
 double scaled(double frequency, const settings& by, const std::string& name) {
   const double factor = by.real("factor"), low = by.real("low_freq_factor"), high = by.real("high_freq_factor"),
                original = by.real("original_max_position_embeddings");
@@ -172,7 +172,7 @@ class tensors {
     return result;
   }
 
-  /// A tensor that was never read is an error, unless it has no effect.
+  /// Throws if a tensor was never read, unless it has no effect.
   void expect_rest_unused() const {
     for (const auto& [key, tensor] : all_)
       if (!key.ends_with("rotary_emb.inv_freq") && key != "lm_head.weight")
@@ -265,7 +265,7 @@ checkpoint read_folder(const std::filesystem::path& folder) {
       fail(list.string(), "has no weight_map; download it again");
     names.clear();
     for (const json& file : index["weight_map"]) {
-      // A name, not a path: a file's contents must not open files elsewhere.
+      // Accept a name, not a path: a file's contents must not open files elsewhere.
       if (!file.is_string() || file.get<std::string>().find_first_of("/\\") != std::string::npos)
         fail(list.string(), fmt::format("{} is not the name of a file", file.dump()));
       names.insert(file.get<std::string>());

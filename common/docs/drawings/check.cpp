@@ -1,6 +1,6 @@
 // The drawings of the handouts, labs/NN_topic/drawings/NAME.svg, and the steps of the decks, a sheet each:
-// slides/steps/NN_topic.html. These files are the source; one element is one line. Each numeral in them says where it
-// comes from: a formula next to it, or the list of those that are given. INSTRUCTOR.md has the attributes.
+// slides/steps/NN_topic.html. These files are the source, one element per line. Each numeral in them says where it
+// comes from: a formula next to it, or the list of given numerals. INSTRUCTOR.md explains the attributes.
 //   drawings check SOURCE      fails if a figure is not what its formula gives, a numeral has no source, text does not
 //                              fit, the style is not style.css or no page shows a drawing
 //   drawings style SOURCE      gives all drawings the style of style.css
@@ -80,7 +80,7 @@ struct numeral {
   double number, half;  ///< half a unit of its last digit
 };
 
-/// Not those that belong to a name: H200, q0, x2.
+/// The numerals in a text, except those in names: H200, q0, x2.
 std::vector<numeral> numerals(std::string words) {
   for (std::size_t i; (i = words.find("−")) != words.npos;) words.replace(i, std::string("−").size(), "-");
   std::vector<numeral> all;
@@ -204,7 +204,7 @@ bool has(const std::string& style, const std::string& word) {
 }
 double size_of(const std::string& style) { return has(style, "h") ? 14 : has(style, "s") ? 11 : 12; }
 
-/// Wide enough for the widest of the fonts that may be there, DejaVu Sans.
+/// An upper bound: the width in DejaVu Sans, the widest font that may be used.
 double width_of(const std::string& words, const std::string& style) {
   double ems = 0;
   for (const char c : words) {
@@ -248,14 +248,14 @@ void check_text(const drawing& d, const fs::path& file) {
       if (t.left < o.right && o.left < t.right && t.top < o.bottom && o.top < t.bottom)
         fail(fmt::format("\"{}\" lies on \"{}\"", e.words, o.words));
     texts.push_back(t);
-    for (const auto& [other, b] : d.elements)  // a label is in the middle of its box, and all numbers are rounded
+    for (const auto& [other, b] : d.elements)  // labels are in the middle of their boxes, and all numbers are rounded
       if (b.tag == "rect" && anchor == "middle" && std::abs(x - b.number("x") - b.number("width") / 2) < 0.2 &&
           std::abs(y - 0.36 * size - b.number("y") - b.number("height") / 2) < 0.2 && w > b.number("width") + 0.1)
         fail(fmt::format("\"{}\" is wider than its box", e.words));
   }
 }
 
-/// A drawing as its file has it: alone, or on a sheet, which has the style for all.
+/// A drawing in its own file, or on a sheet, which has one style for all.
 struct drawn {
   fs::path file;
   std::string name, svg;
@@ -320,14 +320,14 @@ drawing check_drawing(const drawn& source, const std::string& style) {
       complain(fmt::format("{}:{}: {}", file.string(), line + 1, error.what()));
     }
   }
-  if (formulas != wanted)  // one that is gone is missed
+  if (formulas != wanted)  // a formula is missing or unexpected
     complain(fmt::format("{}:{}: it has {} formulas at figures, and data-figures is {}", file.string(), source.line + 1,
                          formulas, wanted));
   check_text(d, file);
   return d;
 }
 
-/// Lines of a page are broken anywhere.
+/// The text on one line: pages may break lines anywhere.
 std::string one_line(const std::string& text) {
   std::string out;
   for (const char c : text)
@@ -355,7 +355,7 @@ int check(const fs::path& source, const std::string& style) {
     for (drawn& one : drawings_in(file)) all.push_back(std::move(one));
   for (const drawn& one : all) {
     const drawing d = check_drawing(one, style);
-    if (one.file.extension() != ".svg") continue;  // docs.decks looks who shows these
+    if (one.file.extension() != ".svg") continue;  // docs.decks checks which decks show these
     const std::string& name = one.name;
     if (!seen.insert(name).second)
       complain(name + ": two drawings have this name, and the site has one folder for all");

@@ -42,7 +42,7 @@ __global__ void matrix_load_kernel(unsigned* out, warp_offsets offsets) {
   out[threadIdx.x] = to[0] ^ to[1] ^ to[2] ^ to[3];
 }
 
-/// Element (r, c) of a matrix with 16 or 8 columns is its own index, so what a register holds says where it is from.
+/// Element (r, c) of a matrix with 16 or 8 columns is its own index, so a register's contents say where they came from.
 __global__ void fragments_kernel(unsigned* a_of, unsigned* b_of, float* c_of) {
   __shared__ alignas(16) unsigned short index_a[16 * 16];
   __shared__ alignas(16) unsigned short index_b[16 * 8];
@@ -90,7 +90,7 @@ __global__ void fused_kernel(float* out, const float* x, const float* b) {
   out[i] = fmaxf(2.0f * x[i] + b[i], 0.0f);
 }
 
-// y = s g with s = sigmoid(x), and the gradients of x and g: from s if it is stored, else from x again.
+// y = s g with s = sigmoid(x), and the gradients of x and g, from s if it is stored, otherwise from x.
 __device__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 __global__ void gate_forward_kernel(float* y, float* stored, const float* x, const float* g) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

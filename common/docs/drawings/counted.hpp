@@ -11,9 +11,9 @@ namespace drawings {
 constexpr int sector_bytes = 32;
 using warp_offsets = std::array<int, 32>;  ///< in bytes, by lane
 
-/// Sectors of global memory that a load touches of `bytes` (2, 4, 8 or 16) per lane, counted.
+/// The counted sectors of a global load of `bytes` (2, 4, 8 or 16) per lane.
 int counted_sectors(const warp_offsets& offsets, int bytes);
-/// Wavefronts of a load from shared memory of `bytes` (4, 8 or 16) per lane, counted.
+/// The counted wavefronts of a load of `bytes` (4, 8 or 16) per lane from shared memory.
 int counted_wavefronts(const warp_offsets& offsets, int bytes);
 /// Wavefronts of an ldmatrix of four matrices; lane l passes the offset of row l % 8 of matrix l / 8.
 int counted_matrix_wavefronts(const warp_offsets& offsets);
@@ -21,8 +21,8 @@ int counted_matrix_wavefronts(const warp_offsets& offsets);
 struct element {
   int row, column;
 };
-/// By lane, what its registers hold of A (16 x 16), B (16 x 8) and C (16 x 8), as ldmatrix loads and mma multiplies
-/// them.
+/// By lane, the elements of A (16 x 16), B (16 x 8) and C (16 x 8) in its registers, as ldmatrix loads and mma
+/// multiplies them.
 struct fragments {
   std::array<std::array<element, 8>, 32> a;  ///< two elements in each of four registers
   std::array<std::array<element, 4>, 32> b;
@@ -35,19 +35,20 @@ struct launch_bytes {
   double loaded, stored;
 };
 std::vector<launch_bytes> counted_gelu_unfused(int n);
-/// relu(2 x + b), all arrays: as three kernels, which scale, add and cut off, or as one.
+/// relu(2 x + b) on arrays: as three kernels, which scale, add and clamp, or as one.
 std::vector<launch_bytes> counted_chain(int n, bool fused);
-/// A gate, sigmoid(x) g: its forward and its backward pass, with the sigmoid stored or computed again.
+/// The forward and backward pass of a gate, sigmoid(x) g, with the sigmoid stored or recomputed.
 std::vector<launch_bytes> counted_gate(int n, bool stored);
 
-/// The sectors that these accesses touch, in order; throws if the simulated device counts another number of them.
+/// The sectors that these accesses touch, in order; throws if the simulated device counts a different number.
 std::vector<int> touched_sectors(const warp_offsets& offsets, int bytes);
 
 /// The first report about two texts that swap places and keep their lengths (faults.cu).
 std::string reported_lengths();
-/// About reads of memory: not written yet, written, past what is written, past the allocation, freed. Empty: no report.
+/// The reports on reads of unwritten memory, written memory, past what is written, past the allocation, freed memory.
+/// Empty: no report.
 std::vector<std::string> reported_reads();
-/// About two warps without a barrier between them.
+/// The report on two warps without a barrier between them.
 std::string reported_race();
 
 }  // namespace drawings

@@ -1,4 +1,4 @@
-// Programs with a bug, which deck 13 quotes and runs: what the simulated device reports about them.
+// Programs with bugs, which deck 13 quotes and runs, and what the simulated device reports about them.
 #include <cuda_runtime.h>
 
 #include <lab/device.hpp>

@@ -1,4 +1,4 @@
-// The figures that formulas in the drawings name: counts of the simulated device, and what the labs' own code computes.
+// The figures that drawings' formulas name: the simulated device's counts, and what the labs' own code computes.
 #include <fmt/format.h>
 
 #include <toml++/toml.h>
@@ -49,7 +49,7 @@ value touched(const args& a, const names& k) {
   return {all.begin(), all.end()};
 }
 
-/// fragment(a, 9): rows, then columns, of what lane 9 holds of a.
+/// fragment(a, 9): the rows, then the columns, of the elements of a that lane 9 holds.
 value fragment(const args& a, const names& k) {
   static const fragments f = found_fragments();
   const auto lane = static_cast<std::size_t>(whole(a, 1, k));
@@ -64,7 +64,7 @@ value fragment(const args& a, const names& k) {
   return v;
 }
 
-/// Passes over an array of n floats: by launch, those loaded, then those stored.
+/// Passes over an array of n floats: for each launch, passes of loads, then passes of stores.
 value passes(const std::vector<launch_bytes>& launches, double n) {
   value v;
   for (const auto& l : launches) v.push_back(l.loaded / (4 * n));
@@ -87,7 +87,7 @@ value timed(lab02::behaviour how, std::uint64_t seed, int calls, bool one_input)
   return all;
 }
 
-/// What the handout's typical benchmark reports of ten functions, over the truth.
+/// What the handout's typical benchmark reports for ten functions, divided by the truth.
 value nine_wrong(const args&, const names&) {
   value all;
   for (const lab02::behaviour& how :
@@ -127,7 +127,7 @@ value timed_call(const args& a, const names& k) {
   return {m.steady_seconds() - start};
 }
 
-/// What the same call costs after flush (f), touch (t) and wait (w) in four orders.
+/// The cost of the same call after flush (f), touch (t) and wait (w), in four orders.
 value orders(const args&, const names&) {
   value all;
   for (const char* plan : {"fw", "ftw", "tf", "tfw"}) {
@@ -147,7 +147,7 @@ value orders(const args&, const names&) {
   return all;
 }
 
-/// two_clocks(): milliseconds that have passed, then those by which the wall clock is ahead.
+/// two_clocks(): the elapsed milliseconds, then the milliseconds by which the wall clock is ahead.
 value two_clocks(const args&, const names&) {
   lab02::simulated_machine m({.wall_rate = 1.05, .wall_jump = 1e-3}, 1);
   m.rest(0.002);
@@ -162,7 +162,8 @@ value two_clocks(const args&, const names&) {
   return passed;
 }
 
-/// hot(rests): whether a call ran at the full clock rate, of those that fill 40 places; a rest takes three.
+/// hot(rests): for each call that fits into 40 places, whether it ran at the full clock rate; a rest takes three
+/// places.
 value hot(const args& a, const names& k) {
   lab02::simulated_machine m({.throttle_after = 12e-3, .throttle_share = 0.5}, 1);
   m.prepare(40);
@@ -178,7 +179,7 @@ value hot(const args& a, const names& k) {
 
 // ---- lab 05: plans of recomputation ---------------------------------------------------------------------------------
 
-/// held(keep): five numbers for each span of an activation: layer, from, to, whether computed again, forwards so far.
+/// held(keep): five numbers for each span of an activation: layer, from, to, whether recomputed, forwards so far.
 value held(const args& a, const names& k) {
   const value keep = value_of(a.at(0), k);
   const int layers = static_cast<int>(keep.size());
@@ -216,7 +217,7 @@ value held(const args& a, const names& k) {
   return spans;
 }
 
-/// digits(subtracts): correct digits of s (1 - s) in float by x from 0 to 20, the fewest of 64 inputs around each.
+/// digits(subtracts): correct digits of s (1 - s) in float for each x from 0 to 20, the fewest of 64 inputs around x.
 value digits(const args& a, const names& k) {
   value all;
   for (double near = 0; near <= 20; near += 0.25) {
@@ -232,7 +233,7 @@ value digits(const args& a, const names& k) {
   return all;
 }
 
-/// plans(floats, flops): of all plans for a chain of layers, four numbers each: floats kept, longest run, FLOPs again,
+/// plans(floats, flops): four numbers for each plan of a chain of layers: floats kept, longest run, recomputed FLOPs,
 /// and whether no other plan beats it.
 value plans(const args& a, const names& k) {
   const value floats = value_of(a.at(0), k), flops = value_of(a.at(1), k);
@@ -277,7 +278,7 @@ lab07::device device_of(const std::string& name) {
           of("launch_seconds")};
 }
 
-/// tiles(a100, n, 256, 128) and waves(...): of an n x n product, one block per multiprocessor.
+/// tiles(a100, n, 256, 128) and waves(...): for an n x n product with one block per multiprocessor.
 template <std::int64_t lab07::dealt::*what>
 value dealt(const args& a, const names& k) {
   const lab07::kernel by{whole(a, 2, k), whole(a, 3, k), 256, 255, 0, 2};
@@ -289,8 +290,8 @@ value dealt(const args& a, const names& k) {
   return all;
 }
 
-/// blocks(h200, threads, registers, shared bytes): that fit, by threads, slots, registers and shared memory alone, and
-/// by all of them.
+/// blocks(h200, threads, registers, shared bytes): how many fit, by threads, slots, registers and shared memory alone,
+/// and by all of them.
 value blocks(const args& a, const names& k) {
   const lab07::kernel by{64, 64, whole(a, 1, k), whole(a, 2, k), whole(a, 3, k), 4};
   constexpr int plenty = std::numeric_limits<int>::max() / 64;
@@ -328,7 +329,7 @@ value running(const args& a, const names& k) {
   return v;
 }
 
-/// The numbers of e4m3 from 0 on.
+/// e4m3's numbers from 0 on.
 value e4m3_numbers(const args& a, const names& k) {
   value v;
   for (int bits = 0; bits < whole(a, 0, k); ++bits)
@@ -338,8 +339,8 @@ value e4m3_numbers(const args& a, const names& k) {
 
 // ---- lab 11 ---------------------------------------------------------------------------------------------------------
 
-/// scaled_tiles(by): by tile, the share of groups of 8 rows whose maximum has grown by more than this since they were
-/// last scaled, for normally distributed scores; one such list after the other for several limits.
+/// scaled_tiles(by): for each tile, the share of groups of 8 rows whose maximum has grown by more than `by` since they
+/// were last scaled, for normally distributed scores; one list after another for several limits.
 value scaled_tiles(const args& a, const names& k) {
   const int tiles = 64, keys = 64, rows = 8, trials = 400;
   std::mt19937 bits(11);
@@ -365,7 +366,7 @@ value scaled_tiles(const args& a, const names& k) {
   return share;
 }
 
-/// turns(groups, product, softmax, until): cycles in which tensor cores work, tile after tile.
+/// turns(groups, product, softmax, until): the cycles in which tensor cores work, tile after tile.
 value turns(const args& a, const names& k) {
   const int groups = whole(a, 0, k);
   const double product = number_in(value_of(a.at(1), k)), softmax = number_in(value_of(a.at(2), k)),
@@ -386,7 +387,7 @@ value turns(const args& a, const names& k) {
 
 // ---- lab 12 ---------------------------------------------------------------------------------------------------------
 
-/// missed(ways, lines): which of these accesses miss, in a cache of 8 lines.
+/// missed(ways, lines): which of these accesses miss in a cache of 8 lines.
 value missed(const args& a, const names& k) {
   lab12::cache_level cache(8 * lab12::line_bytes, static_cast<std::size_t>(whole(a, 0, k)));
   value v = value_of(a.at(1), k);
@@ -394,7 +395,7 @@ value missed(const args& a, const names& k) {
   return v;
 }
 
-/// moved(stores): how often the line moves that four cores use 100 times each, the first with stores if so.
+/// moved(stores): how often a line moves that four cores use 100 times each, the first one with stores if `stores`.
 value moved(const args& a, const names& k) {
   std::vector<std::vector<lab12::shared_access>> cores(4);
   for (std::size_t c = 0; c < 4; ++c) cores[c].assign(100, {0, c == 0 && whole(a, 0, k) != 0});
@@ -464,8 +465,8 @@ value device_figure(const std::string& name) {
   return {known[name]};
 }
 
-/// swap.all, .line, .kernel, .block, .thread, .what, .place: parts of the first report about two texts that swapped
-/// places; read.0 to read.4: of five reads; lab.03.title, .hours: the rubric's.
+/// swap.all, .line, .kernel, .block, .thread, .what, .place: parts of the first report on two texts that swapped
+/// places; read.0 to read.4: the reports on five reads; lab.03.title, .hours: from the rubric.
 std::string words_of(const std::string& name) {
   const std::vector<std::string> part = [&] {
     std::vector<std::string> all{""};
@@ -475,7 +476,7 @@ std::string words_of(const std::string& name) {
   const auto unknown = [&] { return std::runtime_error("unknown name \"" + name + "\""); };
   if (part.size() < 2) throw unknown();
   if (part[0] == "swap") {
-    static const std::string report = [] {  // without the number of the allocation, which is another after other calls
+    static const std::string report = [] {  // without the allocation's number, which depends on earlier calls
       const std::string all = reported_lengths(), before = "of allocation ";
       const std::size_t at = all.find(before) + before.size();
       return all.substr(0, at - before.size()) + "of an allocation" + all.substr(all.find(" of ", at));

@@ -62,7 +62,7 @@ const std::map<std::string, figure> of_lists = {
        return v;
      }},
     {"where",
-     [](const auto& a, const names& k) {  // where(list, which): those of which the second is not 0
+     [](const auto& a, const names& k) {  // where(list, which): the elements for which `which` is not 0
        const value v = value_of(a.at(0), k), which = value_of(a.at(1), k);
        value out;
        for (std::size_t i = 0; i < v.size(); ++i)
@@ -70,7 +70,7 @@ const std::map<std::string, figure> of_lists = {
        return out;
      }},
     {"others",
-     [](const auto& a, const names& k) {  // others(list, n): of 0 to n - 1, those that are not in the list
+     [](const auto& a, const names& k) {  // others(list, n): the numbers from 0 to n - 1 that are not in the list
        const value v = value_of(a.at(0), k);
        value out;
        for (double i = 0; i < number_in(value_of(a.at(1), k)); ++i)
@@ -130,7 +130,7 @@ class reader {
     value v = primary();
     return take('^') ? each(v, power(), [](double a, double b) { return std::pow(a, b); }) : v;
   }
-  /// What is in brackets, the one at `at_` and its partner left out.
+  /// The text between the bracket at `at_` and its partner.
   std::string_view inside() {
     const std::size_t begin = at_ + 1;
     int depth = 0;
