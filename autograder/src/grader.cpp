@@ -1,5 +1,5 @@
-// The judge's command line, in three programs, so that each compiles what its commands need: `grader` for students,
-// which passes other commands on, `grader-class` and `grader-staff`. Links no submission; a lab's cases are a module.
+// The judge's command line, in three programs, each with only what its commands need: `grader` for students, which
+// passes other commands on, `grader-class` and `grader-staff`. They link no submission; a lab's cases are a module.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #if !defined(LAB_CLASS_COMMANDS) && !defined(LAB_STAFF_COMMANDS)
 namespace {
 
-/// Runs the program beside this one that has the command, if it is another's.
+/// If the command belongs to another of these programs, runs that program, from this one's folder.
 void pass_on(char** argv) {
   struct other {
     std::string_view command, program;

@@ -1,4 +1,4 @@
-// One box compiles each file; another links. A box's output is read here as data, never run.
+// Each file is compiled in its own box; another box links. This process reads a box's output as data and never runs it.
 #include "build/box_builder.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t largest_object = 32u << 20;
 
-/// A folder that contains one to read and one to write.
+/// A temporary folder with one folder for a box to read and one to write.
 struct scratch {
   scratch() {
     fs::create_directories(in);
@@ -47,7 +47,7 @@ std::string from_box(const fs::path& file) {
   return text_of(file);
 }
 
-/// Diagnostics without colours and control characters, with files of the folder `in` shown as in `shown`.
+/// Diagnostics without colours and control characters, which show the folder `in` as `shown`.
 std::string plain(const std::string& text, const std::string& in, const std::string& shown) {
   std::string out;
   for (const char c : text)
@@ -55,7 +55,7 @@ std::string plain(const std::string& text, const std::string& in, const std::str
   return replaced(out, in, shown);
 }
 
-/// The error may follow pages of "required from", so find the errors first and cut afterwards.
+/// An error may follow pages of "required from", so this finds the errors first and cuts afterwards.
 std::string errors_in(const std::string& diagnostics, const std::string& in, const std::string& shown) {
   constexpr std::size_t enough = 2000;
   return first_errors(plain(diagnostics, in, shown)).substr(0, enough);
@@ -69,10 +69,10 @@ bool launches(const std::string& symbol) {
   return symbol.find("P10sim_stream") != std::string::npos || symbol.find("P11CUstream_st") != std::string::npos;
 }
 
-/// Only code from the device's compiler counts accesses, so the two kinds of files stay separate.
+/// Accesses are counted only in code from the device's compiler, so the two kinds of files stay separate.
 bool is_device_code(const std::string& name) { return name.ends_with(".cu"); }
 
-/// The compiler marks inline assembly, wherever it comes from. nvcc's own contains the device's code, as numbers.
+/// Compilers mark inline assembly, wherever it comes from. nvcc's own contains the device's code as numbers.
 bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   static const std::regex numbers(
       R"re(\s*(\.section \.nv_fatbin, "a"|\.align \d+|fatbinData:|\.(quad|long|byte) [0-9a-fx, ]+|\.text)?)re");
@@ -95,8 +95,8 @@ bool has_host_instructions(std::string_view preprocessed) {
 }
 
 /// Names of symbols and sections reach the assembler unchanged: a name with a line break can smuggle in instructions,
-/// which the compiler does not mark, as it does asm statements and asm with operands. The text around one word may
-/// contain the next, so a malicious text would take quadratic time: too many reads count as such a name.
+/// which the compiler does not mark, unlike asm statements and asm with operands. The text around one word may contain
+/// the next, so malicious text could take quadratic time; too many reads therefore count as such a name.
 bool has_assembly_in_a_name(std::string_view preprocessed) {
   constexpr std::size_t often = 16;
   std::size_t read = 0;
@@ -114,7 +114,7 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
     }
     return std::min(at, preprocessed.size() - 1);
   };
-  const auto is_statement = [&](std::size_t at) {  // what precedes it, except for preprocessor lines?
+  const auto is_statement = [&](std::size_t at) {  // by what precedes it, except preprocessor lines
     while (at > 0) {
       const std::size_t last = preprocessed.find_last_not_of(" \t\n", at - 1);
       if (last == std::string_view::npos) return true;
@@ -150,8 +150,7 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
   return !goes_on(0);
 }
 
-/// A compiler function that the file defines or undefines, or "": sim/all_observed.h replaces some by versions with
-/// hooks.
+/// A builtin that the file defines or undefines, or "": sim/all_observed.h replaces some by versions with hooks.
 std::string redefined_builtin(const std::string& source) {
   std::string joined;  // with spliced lines joined
   for (std::size_t at = 0; at < source.size(); ++at) {
@@ -178,7 +177,7 @@ std::string header_refused(const std::string& name, const std::string& header) {
                      of_cuda ? " (the simulated device has only a part of CUDA's C++ libraries)" : "", rules);
 }
 
-/// The header that the compiler could not find; "" if it found all.
+/// The header that the compiler did not find; "" if it found all.
 std::string missing_header(const std::string& diagnostics) {
   constexpr std::string_view begin = "fatal error: ", ends[] = {": No such file or directory", "' file not found"};
   for (std::size_t at = 0; (at = diagnostics.find(begin, at)) != std::string::npos;) {
@@ -194,7 +193,7 @@ std::string missing_header(const std::string& diagnostics) {
   return {};
 }
 
-/// Without namespaces and parameters.
+/// The function's name without namespaces and parameters.
 std::string function_name(const std::string& symbol) {
   const std::string name = demangled(symbol);
   const std::size_t end = name.find('('), colons = name.rfind("::", end);
@@ -225,13 +224,13 @@ std::set<std::string> included(std::string_view preprocessed) {
   for (std::size_t at = 0; at < preprocessed.size(); at = preprocessed.find('\n', at), at += at != preprocessed.npos) {
     if (!preprocessed.substr(at).starts_with("# ")) continue;
     const std::string path = path_of(preprocessed.substr(at, preprocessed.find('\n', at) - at));
-    if (path.starts_with('/') && !path.ends_with('/'))  // and not where the compiler ran
+    if (path.starts_with('/') && !path.ends_with('/'))  // not the folder where the compiler ran
       files.insert(fs::path(path).lexically_normal().string());
   }
   return files;
 }
 
-/// As the source spells it between quotes or angle brackets, if it includes it directly.
+/// The header as the source spells it between quotes or angle brackets, if the source includes it directly.
 std::string as_written(const std::string& header, std::string_view source) {
   for (std::size_t at = 0; (at = source.find_first_of("<\"", at)) != std::string_view::npos;) {
     const std::string spelled(source.substr(at + 1, source.find_first_of("<>\"\n", at + 1) - at - 1));
@@ -273,7 +272,7 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   for (const auto& object : fs::directory_iterator(cache_))
     if (fs::file_time_type::clock::now() - object.last_write_time(taken_by_another) > kept)
       fs::remove(object, taken_by_another);
-  for (const char* key : {"objects", "libraries"})  // or linking would fail, and the submission would be blamed
+  for (const char* key : {"objects", "libraries"})  // otherwise linking would fail, and the submission would be blamed
     for (const std::string& word : recipe_.at(key))
       if (word.starts_with("/") && !fs::exists(word))
         throw input_error(
@@ -334,7 +333,7 @@ build_outcome box_builder::compile(const std::string& name, const hand_in& sourc
        {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string()})
     what.command.push_back(word);
   const std::string shown = source.folder.empty() ? "" : source.folder.string() + "/";
-  // Makes reports name the file where it is edited, or the same place wherever it is compiled.
+  // Makes reports name the file where it is edited, or one place wherever it is compiled.
   what.command.push_back(fmt::format("{}-ffile-prefix-map={}/={}", by_nvcc() && device ? "-Xcompiler=" : "",
                                      in.string(), shown.empty() ? handed_in_at : shown));
   what.cpu_seconds = static_cast<int>(allowed_.wall.count());
@@ -372,7 +371,7 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
     for (const char* list : {"readable", "headers", "toolchain"})
       for (const std::string& path : recipe_.at(list))
         if (file == path || file.starts_with(path + "/")) return true;
-    // Compilers' temporary files. Others there are the student's, and a box has none.
+    // Compilers' temporary files. Other files there are the student's; a box has none.
     const fs::path temporary = fs::temp_directory_path();
     return file.starts_with("/usr/lib/") || own.contains(fs::path(file).parent_path()) ||
            file.starts_with((temporary / "simcc-").string()) || file.starts_with((temporary / "tmpxft_").string());
@@ -450,7 +449,7 @@ box_builder::clean box_builder::take_out_unclean(const std::map<std::string, han
               return other.second.weak.contains(symbol);
             }))
           why.push_back(fmt::format("defines {}, which another file defines too; {}", shown_name(symbol), of_its_own));
-      std::set<std::string> file_classes;  // one line for all their functions
+      std::set<std::string> file_classes;  // one line for all functions of a class
       for (const std::string& symbol : own.undefined) {
         if (given_.contains(symbol) || !rival_of(symbol).empty()) continue;
         if (const std::string c = file_class_of(symbol);
@@ -547,15 +546,15 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
     for (const std::string& word : recipe_.at(key)) {
       staff += " " + grading::shell_word(word);
       if (word.starts_with("/") && !word.starts_with("/usr/lib"))
-        what.mounts.push_back({word, word});  // tools have that
+        what.mounts.push_back({word, word});  // a tool's box has /usr/lib
     }
   // One object of each kind, exporting only the contract's functions. Constructors must not run before main: the runner
-  // finds them in their own section (runner.cpp). The thread sanitizer's constructor, in each object of device code, is
-  // dropped.
+  // finds them in their own section (runner.cpp). Drops the thread sanitizer's constructor, which each object of device
+  // code has.
   const std::string constructors =
       "_constructors : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*))) KEEP(*(.init_array)) } }\n";
   replace_file(place.in / "host.ld", "SECTIONS { host" + constructors);
-  // Sections by which the simulated device recognizes code and variables of .cu files (common/sim/src/guard.hpp).
+  // Sections in which the simulated device recognizes code and variables of .cu files (common/sim/src/guard.hpp).
   const std::string own =
       "hand_in_code : { *(.text .text.*) }\n"
       "hand_in_data : { *(.data .data.rel .data.rel.local .data.rel.local.* .data.[!r]* .data._*) }\n"

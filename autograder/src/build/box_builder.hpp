@@ -1,5 +1,5 @@
-// The builder: compiles the submission in a box of its own, checks the object, and seals it so that only the contract's
-// functions can be reached from outside.
+// The builder: compiles the submission in a box, checks the object, and seals it so that only the contract's functions
+// can be reached from outside.
 #pragma once
 
 #include <chrono>
@@ -25,10 +25,10 @@ struct hand_in {
   std::filesystem::path folder;  ///< that messages name; none if the file came from outside
 };
 
-/// The folder that reports name for such files; verdicts omit it.
+/// The folder of hand-in files in reports; verdicts omit it.
 constexpr const char* handed_in_at = "/in/";
 
-/// A recipe and the compiler's version: all that decides the result of compiling, except for files' contents. Throws
+/// A recipe and the compiler's version: all that decides the result of compiling, except files' contents. Throws
 /// input_error if there is no such file.
 std::string commands_of(const std::filesystem::path& recipe);
 
@@ -39,20 +39,20 @@ class box_builder {
   box_builder(const std::filesystem::path& recipe, std::filesystem::path cache, wall behind, bool check,
               build_limits allowed);
 
-  /// Compiles the sources, by file name, and links `program` from those that compile and may be handed in. A missing
-  /// function of the contract is replaced by one that throws `file_not_built` (channel.hpp). The message tells the
-  /// student why something is left out; the result is not ok if nothing remains.
+  /// Compiles the sources, given by file name, and links `program` from those that compile and may be handed in.
+  /// Replaces each missing contract function by one that throws `file_not_built` (channel.hpp). The message tells the
+  /// student what was left out and why; the result is not ok if nothing remains.
   build_outcome build(const std::map<std::string, hand_in>& sources, const std::filesystem::path& program) const;
 
-  /// Files that a runner reads while it runs.
+  /// Files that a runner reads at run time.
   std::vector<std::filesystem::path> runtime() const;
 
  private:
   using words = std::vector<std::string>;
   build_outcome compile(const std::string& name, const hand_in& source, std::filesystem::path& object) const;
   bool by_nvcc() const;  ///< whether nvcc compiles the .cu files
-  /// Why the file may not be handed in, or "": inline assembly, headers unavailable in grading. `own`: folders of this
-  /// compilation.
+  /// Why the file may not be handed in, or "": inline assembly, or headers unavailable in grading. `own`: this
+  /// compilation's folders.
   std::string refusal(const std::string& name, const hand_in& source, const std::string& preprocessed,
                       const std::string& assembly, const std::set<std::filesystem::path>& own) const;
   struct clean {

@@ -1,4 +1,4 @@
-// Builds the staff's part by the cmake command that a person would type.
+// Builds the staff's part with the cmake command that a person would type.
 #pragma once
 
 #include <filesystem>
@@ -27,13 +27,13 @@ class builder {
   /// Prints the command, runs it, and keeps its output in build/logs/TARGET.log.
   build_outcome build(const std::string& target);
 
-  /// The same, but only if one of these files, or one in these folders, is newer than the last such build: comparing
-  /// times is faster than running CMake and Ninja. A hand-in folder is the student's and does not count.
+  /// The same, but only if one of these files, or a file in one of these folders, is newer than the last such build:
+  /// comparing times is faster than running CMake and Ninja. Hand-in folders are the student's and do not count.
   build_outcome build_if_older(const std::string& target, const std::vector<std::filesystem::path>& sources);
 
  private:
-  /// Two builds of one folder at a time would interfere, so this takes a lock. Keeps the command's output in `log` and
-  /// shows progress on stderr. Returns the exit status.
+  /// Runs a build under a lock, because two at a time in one folder would interfere. Keeps the command's output in
+  /// `log` and shows progress on stderr. Returns the exit status.
   int run_alone(const std::string& command, const std::filesystem::path& log) const;
 
   std::filesystem::path dir_;
@@ -43,7 +43,7 @@ class builder {
 /// The progress in a line of build output, such as "[12/240]"; "" for other lines.
 std::string step_of(const std::string& line);
 
-/// The first lines of a build's output that contain an error, at most three, or else its last lines.
+/// The first lines of a build's output that contain errors, at most three, or else its last lines.
 std::string first_errors(const std::string& log);
 
 }  // namespace grading

@@ -1,5 +1,5 @@
-// Folders are read by hand, so that no link is followed; archives by libarchive, limited to tar and zip: each format is
-// code exposed to untrusted bytes.
+// Reads folders by hand, so as to follow no link, and archives by libarchive, only tar and zip: each format's code is
+// exposed to untrusted bytes.
 #include "build/intake.hpp"
 
 #include <archive.h>
@@ -57,8 +57,8 @@ class basket {
     expect_text(path, text);
     const std::string name = basename_of(path);
     if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-    // The file nearest the top counts, not counting handin/ as a level: people hand in their backups too. A repeated
-    // path replaces it, as in unpacking.
+    // The file nearest the top counts, with handin/ not a level: people hand in their backups, too. A repeated path
+    // replaces the earlier file, as in unpacking.
     const found here{path, depth_of(path)};
     const auto known = from_.find(name);
     if (known != from_.end() && known->second.path != path) {
@@ -108,7 +108,7 @@ class basket {
   std::size_t entries_ = 0;
 };
 
-/// libarchive converts names to the thread's locale, and loses those that it cannot convert.
+/// libarchive converts names to the thread's locale, and loses names that it cannot convert.
 class utf8_locale {
  public:
   utf8_locale() { uselocale(own_); }
@@ -123,7 +123,7 @@ class utf8_locale {
   locale_t own_ = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr), before_ = uselocale(nullptr);
 };
 
-/// With slashes, which Windows archives do not always use, and without "./".
+/// The path with slashes, which Windows archives do not always use, and without "./".
 std::string plain_path(std::string name) {
   std::replace(name.begin(), name.end(), '\\', '/');
   const fs::path path(name);
@@ -181,7 +181,7 @@ refusal unreadable(const reader& in, const std::string& what) {
   return refusal(fmt::format("{} cannot be read: {}", what, as_text(why ? why : "it is damaged")));
 }
 
-/// Up to `most` bytes of the reader's current entry, and one more if it is longer.
+/// Up to `most` bytes of the reader's current entry, plus one if it is longer.
 std::string data_at(const reader& in, const std::string& name, std::size_t most) {
   constexpr std::size_t piece = 1u << 20;
   std::string data;
@@ -195,7 +195,7 @@ std::string data_at(const reader& in, const std::string& name, std::size_t most)
   return data;
 }
 
-/// Unpacks gzip completely before anything looks inside: a tar reader does not report how much it skips. One layer
+/// Unpacks gzip completely before anything looks inside, because a tar reader does not say how much it skips. One layer
 /// only: some files unpack to themselves.
 std::string gunzipped(const std::string& data, const std::string& name, std::size_t most) {
   const reader in(archive_read_new(), &archive_read_free);
@@ -209,8 +209,8 @@ std::string gunzipped(const std::string& data, const std::string& name, std::siz
   return unpacked;
 }
 
-/// Reads a zip or a tar, plain or gzipped, whatever its extension. Nothing is unpacked to disk: only the text of each
-/// wanted file is read, so links and odd paths are harmless; they are still refused.
+/// Reads a zip or a tar, plain or gzipped, whatever its extension. Unpacks nothing to disk: only reads the text of each
+/// wanted file, so links and odd paths are harmless; they are still refused.
 void from_archive(std::string data, const std::string& archive_name, basket& into) {
   const utf8_locale for_names;
   if (data.starts_with("\x1F\x8B")) data = gunzipped(data, shown(archive_name), into.limits().unpacked_bytes);
@@ -249,7 +249,7 @@ void take_all(const fs::path& from, basket& into) {
 std::optional<std::string> stem_of_archive(const std::string& name) {
   std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  // Includes refused submissions: they are a student's work, and get a reason.
+  // Includes archives that will be refused: they are a student's work, and get a reason.
   for (const std::string_view ending :
        {".zip", ".tar", ".tar.gz", ".tgz", ".7z", ".rar", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst"})
     if (lower.ends_with(ending)) return name.substr(0, name.size() - ending.size());

@@ -1,5 +1,5 @@
-// Reads a submission: only the files that the rubric names, from a folder or an archive. Everything odd is refused,
-// with a reason.
+// Reads a submission from a folder or an archive: only the files that the rubric names. Refuses anything odd, with a
+// reason.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Works on the tokens of the text as handed in, before the preprocessor, so that no macros hide them.
+// Works on the tokens of the text as handed in, before the preprocessor, so that macros cannot hide anything.
 #include "build/names_check.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ struct unspliced {
   std::vector<int> lines;
 };
 
-/// Settings shared by all files: through them a pointer could pass from a .cpp file to a .cu file.
+/// Whether it is a setting that all files share, which could pass a pointer from a .cpp file to a .cu file.
 bool is_global_handler(std::string_view name) {
   for (const std::string_view own : {"new_handler"sv, "default_resource"sv, "terminate"sv, "unexpected"sv})
     if (name.ends_with(own) && (name.starts_with("set_") || name.starts_with("get_")) && name.size() == own.size() + 4)
@@ -44,18 +44,18 @@ bool is_global_handler(std::string_view name) {
   return false;
 }
 
-/// Reserved for the C++ implementation or for the simulated device.
+/// Whether it is reserved for the C++ implementation or the simulated device.
 bool is_reserved(std::string_view name) {
   return name.starts_with("__") || name.starts_with("sim_") ||
          (name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z');
 }
 
-/// Reserved names that a program may write.
+/// Whether a program may write this reserved name.
 bool is_offered(std::string_view name) {
   constexpr std::size_t longest = 100;  // std::regex needs stack for each character
   static const std::regex offered(
-      // Keywords and macros with underscores: __global__, __restrict__, __FILE__, __x86_64__. Inline assembly has its
-      // own check.
+      // Keywords and macros with underscores: __global__, __restrict__, __FILE__, __x86_64__. Another check handles
+      // inline assembly.
       R"(__[A-Za-z0-9_]+__|__(restrict|cplusplus|cpp_\w+|func|int128|has_\w+|inline|alignof|signed|volatile|const|asm|)"
       R"(extension)|_(Float16|Pragma|Exit)|)"
       // Vector types and constants of the processor's intrinsics.
@@ -81,7 +81,7 @@ bool is_offered(std::string_view name) {
   return name.size() <= longest && std::regex_match(name.begin(), name.end(), offered);
 }
 
-/// Whether the compiler has the name built in, so that no symbol reveals its use.
+/// Whether the name is built into the compiler, so that no symbol reveals its use.
 bool is_built_in(std::string_view name) {
   return name.starts_with("__builtin_") || name.starts_with("__sync_") || name.starts_with("__atomic_");
 }
@@ -112,7 +112,7 @@ class reading {
     return fmt::format("line {}: {}", joined_.lines[tokens_[i].begin], name.substr(0, 60));
   }
 
-  /// Whether the object needs a symbol of that name: in C, in a namespace of C++, or mangled by hand.
+  /// Whether the object needs a symbol of that name: from C, from a C++ namespace, or mangled by hand.
   bool is_called(std::string_view name) const {
     const std::string in_cpp = fmt::format("{}{}", name.size(), name);
     return std::any_of(undefined_.begin(), undefined_.end(), [&](const std::string& symbol) {
@@ -131,7 +131,7 @@ class reading {
     return (word(i) == "#" && word(i + 1) == "#") || (word(i) == "%" && word(i + 1) == ":" && word(i + 2) == "%");
   }
 
-  /// Such a name, if ## can build it from the words of a pasting macro and the arguments of this file's macros.
+  /// A foreign name that ## can build from the words of a pasting macro and the arguments of this file's macros.
   std::string pasted_name() const {
     std::set<int> pasting;  // directives
     bool scopes = false;    // whether the pasted name may be a namespace
@@ -168,7 +168,7 @@ class reading {
     return {};
   }
 
-  /// Whether pieces in sequence may make that name, or one that begins with it.
+  /// Whether pieces in sequence can make that name or, with `or_longer`, one that begins with it.
   static bool can_make(std::string_view wanted, const std::set<std::string_view>& pieces, bool or_longer) {
     std::vector<bool> reached(wanted.size() + 1);
     reached[0] = true;

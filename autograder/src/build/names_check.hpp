@@ -1,5 +1,5 @@
-// The names that a hand-in file writes. Compiled code is checked by its symbols (object_check.hpp); but headers are
-// full of names for their own use, and a call of one looks there like the header's own.
+// The names that a hand-in file writes. object_check.hpp checks compiled code by its symbols; but headers are full of
+// names for their own use, and there a submission's call of one looks like the header's own.
 #pragma once
 
 #include <set>

@@ -42,13 +42,13 @@ std::string name_at(std::string_view data, const Elf64_Shdr& strings, std::uint6
 }
 
 /// Whether a name begins with the pattern. std::regex needs stack for each repeated character, and a submission chooses
-/// the length of its names: a pattern that matches only the beginning repeats nothing.
+/// how long its names are; a pattern that matches only the beginning repeats nothing.
 bool begins(const std::string& name, const std::regex& pattern) {
   return std::regex_search(name, pattern, std::regex_constants::match_continuous);
 }
 
-/// Sections that a compiler makes for functions and data. Constructors and destructors of global objects are functions
-/// like others: the runner calls the former once its box is closed, and the latter run too late to matter.
+/// Whether it is a section that compilers make for functions and data. Global constructors and destructors are ordinary
+/// functions: the runner calls the former once its box is closed, and the latter run too late to matter.
 bool is_ordinary(const std::string& name) {
   static const std::regex ordinary(
       R"(\.(text|data|rodata|bss|tbss|tdata|init_array|fini_array|rela|debug_|gcc_except_table|eh_frame|comment|group|)"
@@ -56,7 +56,7 @@ bool is_ordinary(const std::string& name) {
   return name.empty() || begins(name, ordinary);
 }
 
-/// Sections in which nvcc keeps device code.
+/// Whether nvcc keeps device code in this section.
 bool is_gpu_code(const std::string& name) { return name == ".nv_fatbin" || name == ".nvFatBinSegment"; }
 
 void check_sections(std::string_view object, const std::vector<Elf64_Shdr>& sections, const Elf64_Shdr& names,
@@ -106,7 +106,7 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
         continue;
       }
       const bool missing = symbol.st_shndx == SHN_UNDEF;
-      // clang tests through it whether an extern thread_local, such as extern __shared__, has an initializer: it may be
+      // clang uses it to test whether an extern thread_local, such as extern __shared__, has an initializer; it may be
       // missing.
       if (missing && bind == STB_WEAK && name.starts_with("_ZTH")) continue;
       (missing ? result.undefined : bind == STB_GLOBAL ? result.defined : result.weak).insert(name);
@@ -122,9 +122,9 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
 
 namespace {
 
-/// Whether a mangled name may demangle to more than a megabyte. A reference can repeat an earlier part, so `references`
-/// of them repeat it up to 3^(references / 3) times, and a pack expansion as often as the name has letters. The
-/// demangler itself has no limit.
+/// Whether a mangled name may demangle to more than a megabyte. A reference can repeat an earlier part, so n references
+/// repeat it up to 3^(n / 3) times, and a pack expansion as often as the name has letters. The demangler has no limit
+/// of its own.
 bool unpacks_far(const std::string& symbol) {
   constexpr double most = 1 << 20;
   int references = 0, packs = 0;
@@ -175,7 +175,8 @@ std::set<std::string> defined_in(const std::filesystem::path& archive) {
   return result;
 }
 
-/// Names that a header declares, defines or calls: words that precede a parenthesis, an index, a value or a semicolon.
+/// Adds the names that a header declares, defines or calls: words before a parenthesis, an index, a value or a
+/// semicolon.
 void add_names(const std::filesystem::path& header, std::set<std::string>& names) {
   const std::string text = text_of(header);
   const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -193,7 +194,8 @@ void add_names(const std::filesystem::path& header, std::set<std::string>& names
   }
 }
 
-/// The library that defines it, such as "libm.so.6", among those that every C++ program has, including the judge.
+/// The library that defines the symbol, such as "libm.so.6", among those that every C++ program uses, the judge
+/// included.
 std::string library_of(const std::string& symbol) {
   const auto name_of = [](const void* address) -> std::string {
     Dl_info where{};
@@ -203,18 +205,18 @@ std::string library_of(const std::string& symbol) {
   for (const char* library : libraries) {
     void* loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     if (!loaded) continue;
-    const void* found = dlsym(loaded, symbol.c_str());  // in it, or in its own dependencies
+    const void* found = dlsym(loaded, symbol.c_str());  // in the library or its dependencies
     dlclose(loaded);
     if (!found) continue;
     const std::string where = name_of(found);
     if (where == library || std::find(std::begin(libraries), std::end(libraries), where) == std::end(libraries))
-      return library;  // it is there, or in no file: a thread-local variable, the kernel's clock
+      return library;  // it is in this library, or in no file: a thread-local variable, the kernel's clock
   }
   return {};
 }
 
-/// Whether a library's symbol is a variable. For a function selected by processor, the library has no symbol at the
-/// address that it returns.
+/// Whether a library's symbol is a variable. A function selected by processor has no symbol at the address that dlsym
+/// returns.
 bool is_variable(const std::string& symbol) {
   void* const address = dlsym(RTLD_DEFAULT, symbol.c_str());
   Dl_info where{};
@@ -223,7 +225,7 @@ bool is_variable(const std::string& symbol) {
          ELF64_ST_TYPE(static_cast<const Elf64_Sym*>(entry)->st_info) == STT_OBJECT;
 }
 
-/// Without the parts that headers add for other standards and overflow checks.
+/// The name without the parts that headers add for other standards and overflow checks.
 std::string plain_name(std::string c_function) {
   for (const std::string_view begin : {"__isoc99_", "__isoc23_", "__"})
     if (c_function.starts_with(begin) && (begin.size() > 2 || c_function.ends_with("_chk"))) {
@@ -234,7 +236,7 @@ std::string plain_name(std::string c_function) {
   return c_function;
 }
 
-/// Whether a function of the C library only computes, writes to existing streams, allocates memory or reads the time.
+/// Whether a C library function only computes, writes to open streams, allocates memory or reads the time.
 bool computes(const std::string& c_function) {
   static const std::set<std::string> names = [] {
     std::set<std::string> all;
@@ -281,7 +283,7 @@ bool computes(const std::string& c_function) {
         "pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_cond_init pthread_cond_destroy pthread_cond_wait "
         "pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast pthread_spin_init "
         "pthread_spin_destroy pthread_spin_lock pthread_spin_trylock pthread_spin_unlock "
-        // Names by which headers call some of them.
+        // Names under which headers call some of them.
         "__xpg_strerror_r __overflow __uflow __stack_chk_fail __chk_fail __fdelt_chk __memcpy_chk __cxa_atexit "
         "__cxa_finalize __cxa_thread_atexit_impl");
     for (std::string name; list >> name;) all.insert(name);
@@ -290,7 +292,7 @@ bool computes(const std::string& c_function) {
   return names.contains(c_function) || names.contains(plain_name(c_function));
 }
 
-/// Whether a function of the C++ library opens no file and starts no thread.
+/// Whether a C++ library function opens no file and starts no thread.
 bool stays_inside(const std::string& cpp_function) {
   return file_class_of(cpp_function).empty() && cpp_function.find("6thread15_M_start_thread") == std::string::npos;
 }
@@ -313,15 +315,15 @@ bool is_hook(const std::string& symbol) {
   return begins(symbol, hooks);
 }
 
-/// Whether it moves data unseen by any counter: textures and surfaces, libraries whose work the simulated device does
-/// on the host, and functions that open its memory to the host for them.
+/// Whether the function moves data that no counter sees: textures and surfaces, libraries whose work the simulated
+/// device does on the host, and functions that open its memory to the host for them.
 bool is_uncounted(const std::string& device_function) {
   static const std::regex functions(
       "cudaCreate(Texture|Surface)Object|cu(blas|sparse|solver|fft)|nccl|share_device_memory_with_host$");
   return begins(device_function, functions);
 }
 
-/// Whether a function of the C and C++ libraries copies nothing from one array to another.
+/// Whether a C or C++ library function copies nothing from one array to another.
 bool copies_nothing(const std::string& symbol) {
   static const std::regex harmless(
       R"(_ZSt\d+__throw_\w+|_Z(n[wa]m|d[la]Pv)\w*|__cxa_\w+|_ZT[IVS]N10__cxxabiv1\w+|_ZSt9terminatev|_ZNKSt\w+4whatEv|)"
@@ -339,20 +341,20 @@ bool copies_nothing(const std::string& symbol) {
 std::string in_place_of(const std::string& symbol) { return symbol.starts_with("sim_") ? symbol.substr(4) : ""; }
 
 bool copies_unseen(const std::string& symbol) {
-  constexpr std::size_t longest = 60;  // limited to those names: a regex needs stack for each character
+  constexpr std::size_t longest = 60;  // longer than any of these names: a regex needs stack for each character
   if (symbol.size() > longest) return false;
   static const std::regex functions(
       "swab|st[rp]n?(cpy|cat)|strn?dup|strtok(_r)?|strsep|strxfrm|qsort(_r)?|lsearch|v?sw?scanf|fread|fgets|fmemopen|"
       "open_memstream|wcsn?(cpy|cat)|wcpn?cpy|wcsdup|wcstok|wcsxfrm|mbsn?r?towcs|wcsn?r?tombs|"
-      // And those that write elsewhere, to an address from host code.
+      // Functions that write elsewhere, to an address from host code.
       "v?swprintf|v?asprintf|setv?buf|setlinebuf|(str|wcs)ftime|\\w+time_r|strerror_r|s?random_r|initstate(_r)?|"
       "setstate|"
       "[ejn]rand48|rand_r|mb(rtowc|towc|rtoc\\d+)|(wcr|wc|c\\d+r)tomb|wcsto\\w+|strtold|sigsetjmp|_?setjmp|"
       "pthread_\\w+_init|pthread_rwlock_try\\w+|pthread_\\w+_timedlock|pthread_\\w+_clocklock");
   // Copies without _chk in the name have hooks.
   static const std::regex checked("__w?mem(p?cpy|move)_chk");
-  // Functions of the mathematics library that read or write numbers by address. simcc adds hooks to calls of those that
-  // CUDA has, too, but not to their variants for other precisions.
+  // Math library functions that read or write numbers by address. simcc adds hooks to calls of those that CUDA also
+  // has, but not to their variants for other precisions.
   static const std::regex numbers(
       R"((canonicalize|totalorder(mag)?|[gs]etpayload|setpayloadsig)(f|l|f\d+x?)?|(frexp|modf|remquo|sincos)(l|f\d+x?))");
   return std::regex_match(plain_name(symbol), functions) || std::regex_match(symbol, checked) ||
@@ -380,7 +382,7 @@ std::string rival_of(const std::string& symbol) {
   struct rival {
     const char *inside, *name;
   };
-  // By the namespaces of their own code, with the length of each name as in a mangled one.
+  // By the namespaces of their code, mangled: each name follows its length.
   for (const rival& r : {rival{"5Eigen8internal", "Eigen"}, rival{"5boost7numeric5ublas", "Boost"},
                          rival{"4arma4glue", "Armadillo"}, rival{"7cutlass4gemm", "CUTLASS"}})
     if (symbol.starts_with("_Z") && symbol.find(r.inside) != std::string::npos) return r.name;
@@ -403,8 +405,8 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
   if (is_the_compilers(symbol)) return true;
   if (by_device_code && is_hook(symbol)) return true;
   if (!by_device_code && also_.contains(symbol)) return true;
-  // The CUDA runtime: functions that the device's headers declare and its library defines, also under a C++ name, and
-  // sim::name(...), which those headers call. Kernels and launches are for .cu files, where they are counted.
+  // The CUDA runtime: functions that the device's headers declare and its library defines, also under C++ names, and
+  // sim::name(...), which those headers call. Kernels and launches belong in .cu files, where they are counted.
   std::smatch name;
   static const std::regex in_cpp(R"(_Z(?:N3sim(\d{1,4})|(\d{1,4})(?=cu)))"), cuda("(cuda|nvtx)[A-Z]");
   if (std::regex_search(symbol, name, in_cpp, std::regex_constants::match_continuous)) {
@@ -426,12 +428,12 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
   const std::string library = library_of(symbol);
   if (library == "libm.so.6") return true;
   if (library == "libstdc++.so.6") return stays_inside(symbol);
-  // atexit is not in the shared library: each program contains that part of libc itself.
+  // atexit is not in the shared library: each program contains its own copy of that part of libc.
   return (library == "libc.so.6" || symbol == "atexit") && computes(symbol);
 }
 
 bool callable::is_the_hosts(const std::string& symbol) {
-  // Functions that CUDA has in kernels, including compilers' names for them, and those that end a program; thread-local
+  // Functions that CUDA has in kernels, also under compilers' names, and functions that end a program; thread-local
   // variables.
   static const std::regex of_kernels(
       R"((v?printf|__printf_chk|puts|putchar|abort|__assert_fail|_ZSt9terminatev)$|_ZSt\d{1,2}__throw_|_ZSt\d{1,2}__once_call)");

@@ -1,5 +1,5 @@
-// Workers write their results next to the grade book and rename them; the batch collects these files. So a result
-// exists whole or not at all, no worker waits for the book, and on a cluster only this process locks it.
+// Workers write results next to the grade book, by rename; the batch collects these files. So a result exists whole or
+// not at all, no worker waits for the book, and on a cluster only this process locks it.
 #include "class/batch.hpp"
 
 #include <fcntl.h>
@@ -92,7 +92,7 @@ class queue {
   clock::time_point start_ = clock::now();
 };
 
-/// Sends its output to the log.
+/// Starts a command, with its output in the log. Returns its process.
 int started(const std::vector<std::string>& words, const fs::path& log) {
   const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) throw std::runtime_error(fmt::format("cannot write {}: {}", log.string(), std::strerror(errno)));
@@ -106,7 +106,7 @@ std::string how_it_ended(int status, const fs::path& log) {
   std::string text;
   try {
     text = text_of(log);
-  } catch (const input_error&) {  // another grader of the same class has removed it
+  } catch (const input_error&) {  // another grader of this class has removed it
   }
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return fmt::format("exit code {}: {}", WEXITSTATUS(status), text.substr(text.rfind('\n') + 1));
@@ -137,8 +137,8 @@ void run_locally(queue& q, const batch_options& options) {
   }
 }
 
-/// A job array: each task grades one submission and writes its result; this process waits and collects. Jobs without a
-/// result at the end, for whatever reason, are submitted again.
+/// Submits a job array: each task grades one submission and writes its result; this process waits and collects. Submits
+/// jobs that end without a result, for whatever reason, again.
 void run_on_slurm(queue& q, const batch_options& options) {
   const fs::path folder = spool_of(options.book, options.round) / fmt::format("slurm-{}", getpid());
   fs::create_directories(folder);
@@ -188,7 +188,7 @@ std::string why_skipped(const fs::directory_entry& entry) {
   return entry.is_regular_file() && stem_of_archive(name) ? "" : "is neither a folder nor an archive";
 }
 
-/// A folder with hand-in files may be one submission, or a class with stray files.
+/// Throws if a folder with hand-in files may be a class with stray files instead of one submission.
 void expect_no_class(const fs::path& folder, const std::function<bool(const fs::path&)>& has_handin) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -204,7 +204,7 @@ void expect_no_class(const fs::path& folder, const std::function<bool(const fs::
 }  // namespace
 
 fs::path spool_of(const fs::path& book, const std::string& round) {
-  // Lower case: 'Deadline' would decide nothing, and some file systems do not distinguish the two.
+  // Lower case only: 'Deadline' would not be the deadline round, and some file systems ignore case.
   if (round.size() > 40 || round.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos)
     throw input_error(
         fmt::format("--round '{}': a round's name has at most 40 lower-case letters, digits, - and _", as_text(round)));
@@ -252,7 +252,8 @@ int collect(grade_book& book, const fs::path& spool, const std::string& round) {
   for (const fs::directory_entry& entry : fs::directory_iterator(spool)) {
     if (entry.path().extension() != ".json") continue;
     try {
-      added += book.add(result_from_json(text_of(entry.path())), round);  // a full disk ends it here without loss
+      added +=
+          book.add(result_from_json(text_of(entry.path())), round);  // on a full disk this throws, and nothing is lost
     } catch (const input_error&) {
       continue;  // another grader collected it meanwhile
     } catch (const not_a_result&) {

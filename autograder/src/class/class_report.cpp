@@ -1,4 +1,4 @@
-// What an instructor wants to know first: how did it go, what was hard, what should I review?
+// Answers an instructor's first questions: how did it go, what was hard, what should I review?
 #include "class/class_report.hpp"
 
 #include <fmt/format.h>
@@ -123,8 +123,8 @@ json shown_of(const std::string& lab, const group& all, const std::string& pinne
           {"everyone", everyone(all)}};
 }
 
-/// A name for each submission from its first grading, whose seed nobody in the class knows: it stays the same all term,
-/// and a list of names does not reveal the student.
+/// An invented name for each submission, drawn from its first grading's secret seed: it stays the same all term and
+/// does not reveal the student, even to a reader with the list of names.
 std::map<std::string, std::string> made_up_names(const std::vector<result>& history) {
   std::map<std::string, std::string> names;
   for (const result& r : history)
@@ -144,7 +144,7 @@ std::string leaderboard_page(const std::vector<result>& history) {
   };
   struct board {
     std::string title;
-    std::map<std::string, entry> best;  // of each student
+    std::map<std::string, entry> best;  // by student
     json records = json::array();
     double record = 0;
   };

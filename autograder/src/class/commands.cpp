@@ -1,4 +1,4 @@
-// The commands for a class: official grading of one submission or of all, exports and pages.
+// The commands for a class: official grading of one submission or all, exports and pages.
 #include "commands/command_line.hpp"
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ struct one_options : official_flags {
   bool no_sandbox = false;
 };
 
-/// Grades one submission; with --result for a batch, which reads only that file.
+/// Grades one submission; --result is for a batch, which reads only that file.
 int grade_one(const settings& s, const one_options& o) {
   if (first_not_utf8(o.id) != std::string::npos) throw input_error("--id is not UTF-8: no result can hold it");
   const lab_folder lab = find_lab(s.source, o.lab);
@@ -96,7 +96,7 @@ std::vector<batch_job> jobs_of(const class_options& o, const lab_folder& lab) {
   return found.jobs;
 }
 
-/// For the workers: each student's first complete set of predictions that any official grading saw.
+/// Writes, for the workers, each student's first complete set of predictions in any official grading.
 void write_first_predictions(const fs::path& book, const lab_folder& lab, const fs::path& file) {
   const auto first = first_complete(grade_book(book).history(lab.name));
   toml::table document;
@@ -199,7 +199,7 @@ int export_grades(const settings& s, const export_choice& o) {
   return all_well;
 }
 
-/// The autograder that Gradescope unpacks: its two scripts at the root, next to the course without solutions.
+/// Makes the autograder that Gradescope unpacks: its two scripts at the root, next to the course without solutions.
 int gradescope_zip(const settings& s, const std::string& number, const std::string& bridge, const fs::path& output) {
   const lab_folder lab = find_lab(s.source, number);
   const temporary_folder place("gradescope");

@@ -22,12 +22,12 @@ namespace {
 using json = nlohmann::ordered_json;
 using files = std::map<std::string, std::string>;
 
-/// Text from a submission, without control characters, so that no terminal obeys them.
+/// Text from a submission without control characters, which a terminal would obey.
 std::string plain(const std::string& text) {
   std::string out;
   for (const char c : text.substr(0, 4096))
     if (static_cast<unsigned char>(c) >= 32 || c == '\n' || c == '\t') out += c;
-  // The JSON writer turns invalid UTF-8 into replacement characters.
+  // The JSON writer replaces invalid UTF-8.
   out = json::parse(json(out).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
   // Nor U+0080 to U+009F, which terminals obey too, nor U+FFFE and U+FFFF, which XML forbids.
   static const std::regex unfit("\xC2[\x80-\x9F]|\xEF\xBF[\xBE\xBF]");
@@ -213,7 +213,7 @@ class gradebook {
     return *found;
   }
 
-  /// The row of each submission whose id is in that column.
+  /// The rows of the submissions whose ids are in that column.
   std::map<std::string, const csv_row*> matched_by(const std::string& column, const std::set<std::string>& ids) const {
     std::map<std::string, const csv_row*> match;
     for (const csv_row* row : students_) {
@@ -226,7 +226,7 @@ class gradebook {
     return match;
   }
 
-  /// Uses one column for all: two people may have the same number in different columns.
+  /// Uses one column for all students: the same number in different columns may mean two people.
   std::map<std::string, const csv_row*> matched(const std::string& asked, const std::set<std::string>& ids) const {
     std::vector<std::string> columns;
     for (const char* name : {"SIS Login ID", "SIS User ID", "ID", "Integration ID"})
@@ -265,7 +265,7 @@ class gradebook {
   const csv_row* points_possible_ = nullptr;
 };
 
-/// A student without a result keeps an empty cell, which changes no grade.
+/// A student without a result keeps an empty cell, which leaves the grade unchanged.
 files canvas(const std::vector<result>& results, const export_options& options) {
   if (options.canvas_gradebook.empty())
     throw input_error(
@@ -300,7 +300,7 @@ files canvas(const std::vector<result>& results, const export_options& options) 
     for (const char* name : {"Student", "ID", "SIS User ID", "SIS Login ID", "Section"})
       if (const auto column = book.column_named(name)) {
         const std::string cell = gradebook::cell(from, *column);
-        // Canvas finds people by their ids, so the ids stay unchanged.
+        // Canvas finds people by their ids, so keep those unchanged.
         out.push_back(std::string_view(name).ends_with("ID") ? cell : no_formula(cell));
       }
     out.push_back(value);
@@ -318,7 +318,7 @@ files canvas(const std::vector<result>& results, const export_options& options) 
   return {{"canvas.csv", text}};
 }
 
-/// The total of each lab's results. Some formats have a single field for it, so they cannot hold a mixed class.
+/// Throws if totals differ: some formats have a single field for the total, so they cannot hold a mixed class.
 void expect_one_total(const std::string& format, const std::vector<result>& results, const export_options& options) {
   struct total {
     std::vector<std::string> ids;

@@ -1,4 +1,4 @@
-// Results in the formats of other systems, each made only from the canonical result.
+// Results in other systems' formats, each made only from the canonical result.
 #pragma once
 
 #include <functional>
@@ -20,13 +20,13 @@ struct export_options {
 /// "gradescope", "classroom50", "junit", "canvas", "csv", "nbgrader"
 const std::vector<std::string>& export_formats();
 
-/// Files by name, without results that say nothing about the submission (infra_error). Throws input_error if the format
-/// is unknown, if results of several labs or with different totals would go to a format that holds only one, or if the
-/// gradebook is invalid or does not identify a result's student.
+/// Files by name. Omits results that say nothing about the submission (infra_error). Throws input_error if the format
+/// is unknown, if it can hold only one lab or total and the results have several, or if the gradebook is invalid or
+/// does not identify a result's student.
 std::map<std::string, std::string> exported(const std::string& format, const std::vector<result>& results,
                                             const export_options& options = {});
 
-/// CSV as rows of fields, and fields as a row (RFC 4180).
+/// Parses CSV into rows of fields, and writes fields as a row (RFC 4180).
 struct csv_row {
   std::size_t line = 1;  ///< where the row begins
   std::vector<std::string> fields;
@@ -34,7 +34,7 @@ struct csv_row {
 std::vector<csv_row> csv_rows(const std::string& text);
 std::string csv_line(std::vector<std::string> fields);
 
-/// Text that no spreadsheet takes for a formula: an apostrophe precedes whatever looks like one. Different texts stay
+/// The text, with an apostrophe before anything that a spreadsheet would take for a formula. Different texts stay
 /// different.
 std::string no_formula(const std::string& field);
 

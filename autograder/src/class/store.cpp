@@ -1,5 +1,5 @@
-// SQLite with its defaults for durability: a rollback journal and full synchronisation, which also work on the network
-// file systems of clusters where a write-ahead log does not.
+// SQLite with its default durability: a rollback journal and full synchronisation, which also work on clusters' network
+// file systems, where a write-ahead log does not.
 #include "class/store.hpp"
 
 #include <fmt/format.h>

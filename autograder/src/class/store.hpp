@@ -1,4 +1,4 @@
-// The grade book: one SQLite file, one transaction per result, and a history that cannot be changed.
+// The grade book: one SQLite file, one transaction per result, and an unchangeable history.
 #pragma once
 
 #include <filesystem>
@@ -16,11 +16,11 @@ namespace grading {
 /// for a commit, "1.0.0+30a26d93"; "" if none is pinned. Throws input_error.
 std::string pinned_version(const std::filesystem::path& book);
 
-/// How the course in a folder differs from the pin: by its version; for a commit also by any file that affects grades,
-/// except hand-ins. "" if it does not.
+/// How the course in a folder differs from the pin: in its version or, for a commit, also in any file that affects
+/// grades, except hand-ins. "" if it does not.
 std::string unlike_the_pin(const std::string& pinned, const std::filesystem::path& source);
 
-/// "ann: lab 03 graded by version 1.0.0, not by the pinned version 1.0.1", for each such result; none without a pin.
+/// "ann: lab 03 graded by version 1.0.0, not by the pinned version 1.0.1" for each such result; none without a pin.
 std::vector<std::string> graded_by_others(const std::vector<result>& results, const std::string& pinned);
 
 class grade_book {
@@ -37,17 +37,17 @@ class grade_book {
     std::string lab, submission, digest, lab_version, round;
   };
 
-  /// One transaction. False if there already is a result for this key; an infra_error does not count as one and is only
-  /// recorded.
+  /// One transaction. Returns false if there already is a result for this key; an infra_error does not count as one and
+  /// is only recorded.
   bool add(const result& r, const std::string& round);
   bool has(const key& what) const;
 
   /// All results ever added, oldest first.
   std::vector<result> history(const std::string& lab = "") const;
 
-  /// The result that counts for each lab and submission: that of the deadline round if there is one; otherwise, among
-  /// those with the most assessed points, the one with most points, and of equal ones the older: handing in again never
-  /// lowers a grade. Every student is included, with an infra_error if the machine failed each time.
+  /// The result that counts for each lab and submission: the deadline round's if there is one; otherwise, of those with
+  /// the most assessed points, the one with the most points, or the oldest of these. So handing in again never lowers a
+  /// grade. Includes every student, with an infra_error if the machine failed each time.
   std::vector<result> that_count() const;
 
  private:

@@ -1,5 +1,5 @@
-// The grader's command line: options of all commands, and what commands share. Each of student/, class/ and staff/ adds
-// its own commands.
+// The grader's command line: options for all commands, and what commands share. student/, class/ and staff/ each add
+// their own commands.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -60,10 +60,10 @@ class command_line {
   std::function<int()> chosen_;
 };
 
-/// The lab's number, as the command's first argument.
+/// Adds the lab's number as the command's first argument.
 void add_lab(CLI::App& command, std::string& number);
 
-/// --jobs, how many jobs run at a time: an int or a std::size_t, optional or not.
+/// Adds --jobs, the number of jobs at a time, as an int or std::size_t, optional or not.
 template <class Number>
 void add_jobs(CLI::App& command, Number& jobs, const std::string& help) {
   command.add_option("--jobs", jobs, help)->check(CLI::Range(1, 1000));

@@ -1,5 +1,5 @@
-// Reads declarations with a regular expression: contracts are simple enough, and a parameter that it cannot read keeps
-// its number.
+// Reads declarations with a regular expression: contracts are simple enough, and messages give an unreadable
+// parameter's number.
 #include "course/contract.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ void add_parameter(const std::string& text, signature& to) {
 }  // namespace
 
 contract contract_of(const std::string& header) {
-  // A call has no type before its name.
+  // Unlike a declaration, a call has no type before its name.
   static const std::regex declaration(R"((\w+)[\s*&>]+(\w+)\s*\(([^()]*)\)\s*;)");
   const std::string text = without_comments(header);
   contract result;

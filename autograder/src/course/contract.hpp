@@ -15,11 +15,11 @@ struct signature {
 
 using contract = std::map<std::string, signature>;  ///< by function name
 
-/// The contract of all functions that the folder's headers declare; of overloads, the one with the most outputs.
+/// The signatures of all functions that the folder's headers declare; of overloads, the one with the most outputs.
 contract contract_in(const std::filesystem::path& folder);
 contract contract_of(const std::string& header);
 
-/// "input 1" and "output 0" in a message get parameter names instead of numbers if the function has that many.
+/// The message with parameter names instead of numbers ("input 1", "output 0"), if the function has that many.
 std::string with_names(std::string message, const signature& names, std::size_t inputs, std::size_t outputs);
 
 }  // namespace grading

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int steps = 10;
 
-/// Share of the points by the curve through the rungs, log-linear between them.
+/// The share of the points on the curve through the rungs, log-linear between them.
 double curve(double ratio, const std::vector<rung>& rungs) {
   if (rungs.empty() || !(ratio >= rungs.front().ratio)) return 0.0;
   for (std::size_t i = 1; i < rungs.size(); ++i) {
@@ -40,7 +40,7 @@ double credit(double ratio, const std::vector<rung>& rungs) {
 std::optional<rung> next_step(double ratio, const std::vector<rung>& rungs) {
   const double reached = credit(ratio, rungs);
   if (rungs.empty() || reached >= rungs.back().share) return {};
-  // Below the first rung the next share is the first rung's, which may be more than one step.
+  // Below the first rung, the next share is the first rung's, which may be more than one step away.
   const double share = std::max(reached + 1.0 / steps, std::floor(steps * rungs.front().share) / steps);
   return rung{ratio_at(share, rungs), share};
 }

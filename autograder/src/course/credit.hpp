@@ -15,8 +15,8 @@ struct rung {
 /// A rung counts as reached at this fraction of its ratio.
 constexpr double rung_allowance = 0.97;
 
-/// Share of the points, in whole tenths so that a percent of noise seldom moves it: 0 below the first rung, all at the
-/// last, and between two rungs linear in the logarithm of the ratio. NaN earns nothing.
+/// The share of the points, in whole tenths so that a percent of noise seldom changes it: 0 below the first rung, all
+/// at the last, and between rungs linear in the ratio's logarithm. NaN earns nothing.
 double credit(double ratio, const std::vector<rung>& rungs);
 
 /// The next ratio that earns more, and its share; none if there is no more to earn.

@@ -1,4 +1,4 @@
-// The result that a submission must get, as its author wrote it at the head of its patch.
+// The result that a submission must get, as its author states it at the head of its patch.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct expectation {
   std::map<std::string, expected_item> items;  ///< "all" means every item; all other items get full points
 };
 
-/// The table [items]; throws input_error.
+/// Reads the table [items]; throws input_error.
 std::map<std::string, expected_item> expected_items(const toml_reader& items);
 
 /// Reads the text before the first file of a patch; throws input_error.

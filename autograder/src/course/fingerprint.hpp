@@ -1,4 +1,4 @@
-// One hash for all that decides a grading besides the submission: file contents, equal in every checkout and build.
+// One hash of all files that decide a grading besides the submission, equal in every checkout and build.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 namespace grading {
 
 /// Covers the judge, both devices, what submissions are built with, and this lab's judge's side and given code, but not
-/// texts for people, tests, hand-in files or other labs.
+/// prose, tests, hand-in files or other labs.
 std::string staff_fingerprint(const lab_folder& lab);
 
 /// Covers the name and content of a file, or of each file in a folder.

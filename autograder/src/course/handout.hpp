@@ -16,7 +16,7 @@ std::string with_generated(const std::string& text, const std::string& name, con
 /// The handout with the rubric's grading table.
 std::string with_grading_table(const std::string& handout, const rubric& rules);
 
-/// The handout with the command that runs its items as tests, and the points that these cover.
+/// The handout with the command that runs its items as tests, and the points that they cover.
 std::string with_tests(const std::string& handout, const rubric& rules);
 
 /// README.md and the walkthrough in labs/, with their tables of all labs.
@@ -26,14 +26,14 @@ std::string with_way(const std::string& walkthrough, const std::vector<rubric>& 
 /// The instructor guide, with each lab's hours in its plan of a term, and their sums.
 std::string with_plan(const std::string& guide, const std::vector<rubric>& labs);
 
-/// README.md in solutions/, with its list of worklogs.
+/// solutions/README.md, with its list of worklogs.
 std::string with_worklogs(const std::string& solutions, const std::vector<rubric>& labs);
 
 /// The handout with the list of hand-in files.
 std::string with_handin_list(const std::string& handout, const std::vector<std::string>& handin);
 
-/// Throws input_error unless a student's folder holds exactly what the handout lists: a file may be missing, and
-/// grading would ignore an extra one.
+/// Throws input_error unless a student's folder holds exactly what the handout lists: grading would lack a missing file
+/// and ignore an extra one.
 void expect_handin_as_listed(const std::filesystem::path& lab_dir, const std::vector<std::string>& handin);
 
 }  // namespace grading

@@ -41,11 +41,11 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// How well it fits: lower is better, and the last value means not at all.
+/// How well a hint fits an item: lower is better, and the highest value means not at all.
 std::size_t rank_of(const hint& h, const item_result& item) {
   constexpr std::size_t not_at_all = 4;
   if (!h.item.empty() && h.item != item.id) return not_at_all;
-  // An item without a verdict may go wrong in any way.
+  // An item without a verdict may fail in any way.
   const bool undecided = !is_assessed(item.verdict) || item.verdict == verdict::inconclusive;
   if (!undecided && !h.verdict.empty() && h.verdict != name_of(item.verdict)) return not_at_all;
   if (h.verdict.empty() && item.verdict == verdict::build_error) return not_at_all;  // the compiler's message says more
@@ -72,7 +72,7 @@ std::vector<hint> read_hints(const fs::path& lab) {
 void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints) {
   constexpr std::size_t ranks = 4;
   for (item_result& item : items) {
-    item.hint.clear();  // from an earlier grading if the item is reused
+    item.hint.clear();  // an earlier grading's, if the item is reused
     if (item.verdict == verdict::pass) continue;
     const bool good_but_noisy = item.verdict == verdict::inconclusive && item.figure && item.figure >= item.threshold;
     if (good_but_noisy) continue;

@@ -18,19 +18,19 @@ struct hint {
   std::vector<std::string> text;  ///< levels, each more explicit
 };
 
-/// The hints of a lab: its own hints.toml, then those that all labs share, hints.toml in the folder above. No file
-/// means no hints. Throws input_error.
+/// A lab's hints: its own hints.toml, then the one that all labs share, in the folder above. No file means no hints.
+/// Throws input_error.
 std::vector<hint> read_hints(const std::filesystem::path& lab);
 
-/// Gives each item that did not pass its hint: the first that names words of its message, preferring hints for this
-/// item; otherwise the one for its item and verdict, then the one for its item. The last does not apply to counters of
-/// a wrong result, which were not compared. A wrong finding's message quotes the student's answer, so its words select
-/// no hint.
+/// Gives each item that did not pass a hint: the first that names words of its message, preferably one for this item;
+/// otherwise the one for the item and verdict, then the one for the item. The last does not apply to a wrong result's
+/// counters, which were not compared. A wrong finding's message quotes the student's answer, so its words select no
+/// hint.
 void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints);
 
 /// Hints for a fix reveal the cause of the bug, and so may a failing case's message. An item that follows a finding
-/// gets both once the student has named a cause for that finding's program; until then it says how many cases fail, and
-/// its only hint asks for that cause.
+/// shows both once the student has named a cause for that finding's program; until then it only says how many cases
+/// fail, and its hint asks for that cause.
 void hold_causes(std::vector<item_result>& items, const rubric& rules,
                  const std::set<std::string>& programs_with_cause);
 

@@ -29,7 +29,7 @@ struct context {
   bool has_causes = false;
 };
 
-/// A word of a result from the value of `key`, or from its list.
+/// A result's word from the value of `key`, or from a list there.
 template <class Word>
 Word word_at(const toml_reader& in, const char* key, const std::string& name) try {
   return named<Word>(name);
@@ -60,7 +60,7 @@ std::vector<const lab::test_case*> matching(const toml_reader& in, const context
   return result;
 }
 
-/// The edit distance of two names: insertions, deletions and changes.
+/// The edit distance between two names: insertions, deletions and changes.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -110,7 +110,7 @@ metric system_calls_of(const toml_reader& in, const lab::test_case& about) {
                          label));
 }
 
-/// The metric of a device case that a counter's label means.
+/// The metric that a counter's label means, for a device case.
 metric counter_of(const toml_reader& in) {
   const std::string label = in.text("counter");
   const auto far = [&](const sim::counter& one) {
@@ -129,7 +129,7 @@ metric counter_of(const toml_reader& in) {
   return result;
 }
 
-/// The factor by which the item's bar is larger at `there`: it is proportional to the parameters in `grows`.
+/// How many times larger the item's bar is at `there`: it is proportional to the parameters in `grows`.
 double growth(const toml_reader& in, const context& known, const lab::test_case& here, const lab::test_case& there) {
   double times = 1;
   if (!in.has("grows")) return times;
@@ -169,7 +169,7 @@ condition condition_of(const toml_reader& in, const context& known, const lab::t
   return result;
 }
 
-/// The condition and, if it is on the item's own case, the same for each drawn case like it.
+/// Adds the condition and, if it is about the item's own case, the same for each drawn case like it.
 void add_conditions(const toml_reader& in, const context& known, const lab::test_case& of_item,
                     std::vector<condition>& all) {
   const condition own = all.emplace_back(condition_of(in, known, of_item));
@@ -180,7 +180,7 @@ void add_conditions(const toml_reader& in, const context& known, const lab::test
     const double times = growth(in, known, of_item, c);
     condition drawn = own;
     drawn.elsewhere = &c;
-    if (times != 1) drawn.note.clear();  // it is about the item's own sizes
+    if (times != 1) drawn.note.clear();  // the note is about the item's own sizes
     if (drawn.min) *drawn.min *= times;
     if (drawn.max) *drawn.max *= times;
     all.push_back(std::move(drawn));
@@ -253,7 +253,7 @@ void read_throughput(const toml_reader& in, const context& known, item& out) {
                "the last rung is above 'most', the ratio above which a measurement counts as wrong");
 }
 
-/// By key; see answers_text.
+/// The answers by key; see answers_text.
 std::map<std::string, double> answers_in(const std::string& text) {
   std::map<std::string, double> result;
   for (const auto& [key, value] : toml_from(text, "answers.toml"))
@@ -441,7 +441,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
                                     result.items[k].sitting));
   }
   result.version = hash_of(text + answers);
-  std::set<std::string> written;  // the student writes the entries that some item checks for correctness
+  std::set<std::string> written;  // entries that the student writes: some item checks them for correctness
   for (const item& i : result.items)
     if (i.kind == item_kind::correctness)
       for (const lab::test_case* c : i.cases) written.insert(c->entry);

@@ -1,4 +1,4 @@
-// A lab's rubric: points and thresholds, read from rubric.toml, which is refused if anything in it is invalid.
+// A lab's rubric: points and thresholds from rubric.toml, which is refused if anything in it is invalid.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ namespace grading {
 inline constexpr const char all_calls[] = "system_calls", page_faults[] = "page_faults";
 inline const std::string calls_of = "system_calls.";
 
-/// A counter of sim/counters.hpp, or the quotient of two; rubrics give its label. A host case has no counters;
+/// A counter of sim/counters.hpp, or the quotient of two; rubrics give its label. A host case has no counters; its
 /// "output[3]" is element 3 of its first output, if that is f64 and short.
 struct metric {
   std::string numerator;
@@ -30,7 +30,7 @@ struct metric {
   std::string nsight{};       ///< Nsight Compute's name for the quotient, if it has one
   std::string text() const { return denominator.empty() ? numerator : numerator + " / " + denominator; }
   std::string nsight_name() const { return nsight.empty() ? text() : nsight; }
-  /// No value if it was not counted, or if it is 0 / 0 because no such access was made.
+  /// No value if the metric was not counted, or is 0 / 0 because there was no such access.
   std::optional<double> of(const std::map<std::string, double>& counted) const;
 };
 
@@ -38,9 +38,9 @@ struct metric {
 /// not.
 inline bool is_of_gpu(const std::string& counter) { return counter.find("__") != std::string::npos; }
 
-/// Applies to the item's case unless it names another, for example with sizes that no tile divides, or is repeated for
-/// drawn sizes, with bars scaled by the rubric. There, it counts as one with the item's own condition on the same
-/// counter.
+/// Applies to the item's case, unless it names another, such as one with sizes that no tile divides, or is repeated for
+/// drawn sizes, with bars scaled as the rubric says. Such a repetition and the item's own condition on the same counter
+/// count as one.
 struct condition {
   std::string label;  ///< of the counter
   grading::metric metric;
@@ -101,12 +101,12 @@ struct rubric {
   std::set<std::string> metrics_of(const lab::test_case& about) const;
 };
 
-/// The answers to a rubric's predictions as the text of answers.toml. Numbers are bit patterns of doubles, so that
-/// nobody reads them by accident.
+/// The answers to a rubric's predictions as the text of answers.toml, with numbers as bit patterns of doubles, so that
+/// students do not read them by accident.
 std::string answers_text(const std::map<std::string, double>& answers);
 
-/// The names of a lab's hand-in files, which are in its folder handin/. Throws input_error if there are none, or if one
-/// is outside that folder, as in older versions of the course.
+/// The names of the hand-in files in a lab's folder handin/. Throws input_error if there are none, or if one is outside
+/// that folder, as in older versions of the course.
 std::vector<std::string> handin_in(const std::filesystem::path& lab_dir);
 
 /// Reads a rubric, and the hand-in files and answers in `lab_dir`. Messages call it `name`. The cases must outlive the
@@ -117,7 +117,7 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
 /// A lab's title; throws input_error.
 std::string title_of(const lab_folder& lab);
 
-/// A lab's cases, including those whose sizes are drawn by the seed.
+/// A lab's cases, including those with sizes drawn from the seed.
 std::vector<lab::test_case> all_cases_of(const std::string& lab, std::uint64_t seed);
 
 /// The rubric in a lab's folder; throws input_error.

@@ -54,7 +54,7 @@ submission solution_of(const fs::path& source, const lab_folder& lab) {
 std::vector<submission> submissions_of(const fs::path& source, const fs::path& build, const lab_folder& lab) {
   std::vector<submission> result;
   const submission solution = solution_of(source, lab);
-  // Only notes may be next to it.
+  // A lab's folder in solutions/ may contain only notes.
   if (fs::exists(solution.path)) result.push_back(solution);
   result.push_back(student_of(lab));
   for (const std::string kind : {"right", "wrong"})

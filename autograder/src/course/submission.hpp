@@ -1,4 +1,4 @@
-// The positions of labs and submissions in the source tree.
+// Where labs and submissions are in the source tree.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ struct lab_folder {
 /// All labs of a source tree, ordered by number.
 std::vector<lab_folder> labs_in(const std::filesystem::path& source);
 
-/// The lab meant by "03", "3" or "03_coalescing"; throws input_error, which lists all labs.
+/// The lab that "03", "3" or "03_coalescing" names; otherwise throws input_error, which lists all labs.
 lab_folder find_lab(const std::filesystem::path& source, const std::string& wanted);
 
 struct submission {
@@ -34,11 +34,11 @@ struct submission {
 submission student_of(const lab_folder& lab);
 submission solution_of(const std::filesystem::path& source, const lab_folder& lab);
 
-/// Solution (if there is one), student, and the others that solutions/ holds.
+/// The solution (if there is one), the student's submission, and the others in solutions/.
 std::vector<submission> submissions_of(const std::filesystem::path& source, const std::filesystem::path& build,
                                        const lab_folder& lab);
 
-/// The submission with that id; throws input_error, which lists all ids.
+/// The submission with that id; otherwise throws input_error, which lists all ids.
 const submission& submission_named(const std::vector<submission>& all, const std::string& id, const lab_folder& lab);
 
 }  // namespace grading

@@ -18,7 +18,7 @@
 namespace grading {
 namespace {
 
-/// Without `every`, only wrong submissions with `demo = true`, if there are any.
+/// Without `every`, keeps only the wrong submissions with `demo = true`, if there are any.
 std::vector<submission> chosen_for_demo(const std::vector<submission>& all, bool every) {
   std::vector<submission> few;
   bool marked = false;
@@ -34,8 +34,7 @@ std::vector<submission> chosen_for_demo(const std::vector<submission>& all, bool
 int demo(const settings& s, const std::vector<std::string>& numbers, bool every, bool again,
          const std::optional<int>& jobs) {
   builder make(s.build);
-  // With a GPU each process takes gigabytes of its memory and of the host's, so run one at a time unless asked for
-  // more.
+  // With a GPU, each process takes gigabytes of GPU and host memory, so run one at a time unless asked for more.
   const int at_a_time =
       this_machine().contains("gpu") ? 1 : static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
   const auto processes = static_cast<std::size_t>(jobs.value_or(at_a_time));
@@ -45,7 +44,7 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
   std::size_t unchanged = 0, left_out = 0;
   const progress begun = read_progress(s.progress_file());
   for (const lab_folder& lab : s.labs(numbers)) {
-    // Once a student has begun, the hand-in files are no longer a skeleton, and may get any result.
+    // Once a student has begun, the hand-in files are no longer a skeleton and may get any result.
     const auto differences = [&](const result& got, const submission& who) {
       return who.id == "student" && begun.contains(lab.name) ? "" : surprises_of(got, lab, who);
     };
@@ -63,11 +62,11 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
           known = result_from_json(*kept);
           s.store().merge({*known});
         }
-      // An unexpected result may have been the machine's noise: grade it again.
+      // An unexpected result may be due to noise: grade it again.
       if (!known || !differences(*known, all[i]).empty()) fresh.push_back(i);
     }
     unchanged += all.size() - fresh.size();
-    std::vector<result> solved;  // from the solution, first of all: the wrong ones share most of its files
+    std::vector<result> solved;  // the solution's, which comes first: wrong submissions share most of its files
     const auto grade_fresh = [&](std::size_t k) {
       const submission& who = all[fresh[k]];
       local_options options = s.local();
@@ -77,7 +76,7 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
         options.like_whose = &all.front();
       }
       const result got = grade_locally(lab, who, make, options);
-      s.store().merge({got});  // at once: an interrupted run keeps what it has
+      s.store().merge({got});  // at once, so that an interrupted run keeps its results
       if (!got.graded_from.empty() && differences(got, who).empty()) keep_outcome(got.graded_from, to_json(got));
       return true;
     };
@@ -85,14 +84,14 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
     const std::size_t first = has_solution && !fresh.empty() && fresh.front() == 0 ? 1 : 0;
     if (first == 1) grade_fresh(0);
     if (has_solution) solved = s.store().load(lab.name);
-    // All others share its results, so its noise would be theirs: grading it twice costs less than grading all again.
+    // All others reuse the solution's results, noise included: grading it twice costs less than grading all again.
     if (first == 1 && !differences(*result_of(solved, lab.name, "solution"), all.front()).empty()) {
       grade_fresh(0);
       solved = s.store().load(lab.name);
     }
     if (side_by_side(processes, fresh.size() - first, [&](std::size_t k) { return grade_fresh(first + k); }) != 0)
       return cannot;
-    // Grades unexpected results again, because a busy machine proves nothing.
+    // Grade unexpected results again: on a busy machine they prove nothing.
     const std::vector<result> once = s.store().load(lab.name);
     for (std::size_t k = first; k < fresh.size(); ++k) {
       const result* got = result_of(once, lab.name, all[fresh[k]].id);

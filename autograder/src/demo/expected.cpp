@@ -16,7 +16,7 @@ std::string got_text(const item_result& item) {
   return fmt::format("{}: {}, {} points", item.id, name_of(item.verdict), points_text(item.points));
 }
 
-/// Caused by this machine or its noise.
+/// Whether this machine or its noise decided the verdict.
 bool cannot_tell(const item_result& item) {
   return !is_assessed(item.verdict) || item.verdict == verdict::inconclusive;
 }

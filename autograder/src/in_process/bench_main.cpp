@@ -1,5 +1,5 @@
-// Google Benchmark over a lab's cases: host functions by wall clock, device functions by events on a GPU. On the
-// simulated device the time is the model's, and the label says so.
+// Google Benchmark for a lab's cases: host functions by wall clock, device functions by events on a GPU. On the
+// simulated device the time is modelled, and the label says so.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ bool fits_in_memory(const lab::test_case& c) {
 }
 
 bool worth_timing(const lab::test_case& c, bool simulated) {
-  if (c.timed && simulated && c.where == lab::part::device) return false;  // it would take hours
+  if (c.timed && simulated && c.where == lab::part::device) return false;  // simulating it would take hours
   return c.work.bytes >= smallest && (!c.timed || fits_in_memory(c));
 }
 

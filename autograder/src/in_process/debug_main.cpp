@@ -1,5 +1,5 @@
 // ./course debug NN ITEM: one item of a lab's rubric, in one process with the submission, on the simulated device. Not
-// official, and without what the item needs besides calls of the submission.
+// official; only calls the submission, and omits everything else that the item needs.
 #include <fmt/format.h>
 
 #include "in_process/in_process_executor.hpp"

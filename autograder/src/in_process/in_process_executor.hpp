@@ -1,5 +1,5 @@
-// Runs requests in this process, for GoogleTest and Google Benchmark: quick, easy to debug, and not official, because a
-// submission could tamper with the judge. Only programs that link a backend may include this.
+// Runs requests in this process, for GoogleTest and Google Benchmark: quick and easy to debug, but not official,
+// because a submission could tamper with the judge. Only programs that link a backend may include this.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 namespace grading {
 
-/// The backend that this program is linked with.
+/// The backend with which this program is linked.
 inline backend this_backend() { return named<backend>(lab::backend_name()); }
 
 /// The lab that this program grades, and its folder; add_lab writes both.

@@ -1,5 +1,5 @@
-// Runs everything that a lab's rubric asks of a submission, in one process and on one backend, and writes the results
-// as JSON, from which the tables of reference results are made. Official grades come from the judge.
+// Runs everything that a lab's rubric asks of a submission, in one process on one backend, and writes the results as
+// JSON, the source of the reference results' tables. Official grades come from the judge.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ namespace {
 using namespace grading;
 using nlohmann::json;
 
-/// What the rubric names, and what the tables say why with.
+/// The rubric's metrics, and those with which the tables explain results.
 std::set<std::string> with_measured(std::set<std::string> metrics) {
   for (const sim::counter& c : sim::counters)
     if (c.uses & sim::counter::measured) metrics.emplace(c.name);
@@ -29,15 +29,14 @@ bool on_device(const lab::test_case& c) { return c.where == lab::part::device; }
 
 std::string sizes_of(const lab::test_case& c) { return c.id.substr(c.id.find('/')); }
 
-/// A counter that only the simulated device has is not a reason to count on a GPU.
+/// Whether this backend has one of the case's counters: a GPU lacks the simulated device's own.
 bool has_a_counter_here(const lab::test_case& c, const rubric& rules) {
   const std::set<std::string> metrics = rules.metrics_of(c);
   return std::any_of(metrics.begin(), metrics.end(),
                      [](const std::string& name) { return this_backend() == backend::sim || is_of_gpu(name); });
 }
 
-/// The rubric's counters, at its sizes, in every function: the rungs of a ladder are comparable only if each has all of
-/// them.
+/// Whether to count the case: at the rubric's sizes, every function, so that a ladder's rungs are comparable.
 bool is_counted(const lab::test_case& c, const rubric& rules) {
   if (!on_device(c) || c.timed) return false;
   return std::any_of(lab::cases_of(rules.id).begin(), lab::cases_of(rules.id).end(), [&](const lab::test_case& other) {
@@ -45,7 +44,7 @@ bool is_counted(const lab::test_case& c, const rubric& rules) {
   });
 }
 
-/// The rubric's throughput item of this case, or of another size of its function; null if there is none.
+/// The rubric's throughput item for this case, or for another size of its function; null if there is none.
 const item* throughput_item(const lab::test_case& c, const rubric& rules) {
   const item* found = nullptr;
   for (const item& i : rules.items) {

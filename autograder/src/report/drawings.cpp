@@ -1,10 +1,10 @@
-// The report's drawings are gnuplot scripts, not templates: gnuplot scales the values of axes, ticks and labels.
+// The report's drawings are gnuplot scripts, not templates: gnuplot scales axes, ticks and labels.
 //
-// The roofline shows bytes per second over arithmetic intensity. This way a kernel that computes nothing has a place,
+// The roofline shows bytes per second over arithmetic intensity, which gives a kernel that computes nothing a place,
 // too. The CPU's ceiling and points are measured, the device's modelled.
 //
 // A sweep shows the modelled time over the number of blocks, if a case launches one kernel with many grid sizes. Each
-// wave shows as a step.
+// wave is a step.
 #include "report/drawings.hpp"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ plot plot_of(const result& r, const fs::path& source) {
     const lab::work ceiling = item.ceiling_rate();
     out.host_bytes = std::max(out.host_bytes, ceiling.bytes);
     out.host_flops = std::max(out.host_flops, ceiling.flops);
-    // Points beyond the right edge are drawn on it, with their FLOP/s.
+    // Points beyond the right edge are drawn at the edge, with their FLOP/s.
     const double bytes = std::max(item.work.bytes, item.work.flops / right_edge);
     out.host.push_back({item.id, drawn(item.work), bytes / lab::median(calls) * 1e-9});
   }

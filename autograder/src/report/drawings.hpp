@@ -1,4 +1,4 @@
-// Gnuplot's drawings for a submission's section of the report.
+// Drawings by gnuplot for a submission's section of the report.
 #pragma once
 
 #include <filesystem>

@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
-/// Finds source files by name alone, in the submission and its lab: a record can contain any path, and nothing else may
-/// be shown.
+/// Finds source files by name alone, in the submission and its lab: a record can contain any path, and no other file
+/// may be shown.
 class sources {
  public:
   sources(const result& r, const fs::path& source) {

@@ -1,4 +1,4 @@
-// Prepares a result for the page: its canonical JSON, with figures as text and bars.
+// Prepares a result for the page: its canonical JSON, plus figures as text and bars.
 #include "report/report.hpp"
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ json predictions_of(const item_result& item, json rows) {
   return {{"count", rows.size()}, {"gpu", gpu}, {"rows", std::move(rows)}};
 }
 
-/// Adds to an item's canonical JSON what else the page shows.
+/// Adds to an item's canonical JSON everything else that the page shows.
 void prepare(json& shown, const item_result& item, bool same_message) {
   const bool assessed = is_assessed(item.verdict);
   if (same_message) shown["message"] = "the same";
@@ -76,7 +76,7 @@ void prepare(json& shown, const item_result& item, bool same_message) {
       item.kind == item_kind::predictions ? predictions_of(item, shown["predictions"]) : json(nullptr);
 }
 
-/// The tab with the warp view, or the reason why it is empty; null for no tab.
+/// The tab with the warp view, or why it is empty; null for no tab.
 json warp_view(const result& r, const fs::path& folder) {
   if (folder.empty() || r.official || r.submission != "student" || !fs::is_directory(r.path)) return nullptr;
   const fs::path page = warp_view_of(r.lab);

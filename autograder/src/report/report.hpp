@@ -1,4 +1,4 @@
-// The report: one HTML file that needs nothing else, made from all results of a build directory.
+// The report: one self-contained HTML file, made from all results of a build directory.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ const char* colour_of(verdict v);
 /// The path of the warp view of a student's own files, in the report's folder.
 std::filesystem::path warp_view_of(const std::string& lab);
 
-/// The page; it shows lines of the source tree `source`. It is written to `folder`, next to the warp views of local
+/// The page, with lines from the source tree `source`. It belongs in `folder`, next to the warp views of local
 /// gradings, which are its tabs; "" means no tabs.
 std::string rendered(const std::vector<result>& results, const std::filesystem::path& source,
                      const std::filesystem::path& folder = {});

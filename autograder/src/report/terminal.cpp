@@ -25,7 +25,7 @@ bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) !
 std::string printable(std::string text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
-    const bool after_c2 = i > 0 && text[i - 1] == '\xC2';  // U+0080 to U+009F: \xC2\x9B is an escape and its bracket
+    const bool after_c2 = i > 0 && text[i - 1] == '\xC2';  // U+0080 to U+009F: \xC2\x9B acts like ESC [
     if ((c < 32 && c != '\n') || c == 127 || (after_c2 && c < 0xA0)) text[i] = ' ';
     if (after_c2 && c < 0xA0) text[i - 1] = ' ';
   }
@@ -118,15 +118,15 @@ std::string wrong_predictions(const item_result& item, const terminal_style& sty
   return out;
 }
 
-/// Waste that costs no points, each remark on its own line.
+/// Advice on waste that costs no points, each remark on its own line.
 std::string advice_of(const item_result& item, const terminal_style& style) {
   std::string out;
   for (const std::string& text : item.advice) out += wrapped(text, 4, style.width);
   return out.empty() ? out : fmt::format("\n{}  {}, costs no points\n", coloured("ADVICE", "36", style), item.id) + out;
 }
 
-/// What went wrong by an item's message; for a report of the simulated device (`sums.cu:19: kernel: ... (35 times)`),
-/// without the case and the count.
+/// What went wrong according to an item's message; without case and count if it is a report of the simulated device
+/// (`sums.cu:19: kernel: ... (35 times)`).
 std::string_view fault_in(const item_result& item) {
   std::string_view text = item.message;
   const auto digits_before = [&](std::size_t at) {
@@ -144,7 +144,7 @@ std::string_view fault_in(const item_result& item) {
   return text;
 }
 
-/// What went wrong with each item; printed once if several items say the same.
+/// What went wrong with each item, once if several items say the same.
 std::string complaints(const result& r, const terminal_style& style) {
   struct complaint {
     const item_result* item;
@@ -202,7 +202,7 @@ std::string figure_column(const item_result& item) {
     return fmt::format("{:g} of {:g} {}", *item.figure, *item.threshold, item.what);
   if (item.kind == item_kind::predictions)
     return fmt::format("{} {:g} of {:g}", item.what, *item.figure, *item.threshold);
-  // If points are lost, the message has the ceiling; the column is narrow.
+  // Only for full points: otherwise the message has the ceiling, and the column is narrow.
   if (const std::string ceiling = item.ceiling_text(); item.verdict == verdict::pass && !ceiling.empty())
     return fmt::format("{} of {}", figure_text(*item.figure), ceiling);
   return fmt::format("{} (bar {})", figure_text(*item.figure), figure_text(*item.threshold));

@@ -1,4 +1,4 @@
-// Results for people at a terminal: lines fit its width, colours only if wanted.
+// Results for a terminal: lines fit its width, colours only if wanted.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ std::string lab_heading(const std::string& lab, const std::string& title, const 
 std::string item_row(const item_result& item, const terminal_style& style, const result* before = nullptr);
 std::string after_items(const result& r, const terminal_style& style);
 
-/// The row of an item whose verdict, points or number of cases have changed; "" if they have not.
+/// The item's row if its verdict, points or number of cases have changed, otherwise "".
 std::string changed_item(const result& before, const item_result& now, const terminal_style& style);
 
 /// The rows of items whose verdict, points or number of cases have changed, with the old values.
@@ -51,7 +51,7 @@ struct summary_row {
 /// One row for each submission, then every surprise.
 std::string summary_table(const std::vector<summary_row>& rows, const terminal_style& style);
 
-/// The figure of an item next to its threshold: "11 of 11 cases", "32 (bar 4)".
+/// An item's figure next to its threshold: "11 of 11 cases", "32 (bar 4)".
 std::string figure_column(const item_result& item);
 
 /// Items that lost points, by verdict, named if there are few: "TOO SLOW column_sums_throughput, WRONG 12".

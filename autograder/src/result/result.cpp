@@ -1,4 +1,4 @@
-// Sums, and the store of results: one file each, written to a temporary file and renamed.
+// Sums, and the store of results: one file per result, written to a temporary file and renamed.
 #include "result/result.hpp"
 
 #include <fmt/chrono.h>
@@ -29,8 +29,8 @@ using json = nlohmann::ordered_json;
 constexpr const char* schema_of_stored = "roofline-labs/results/v";
 constexpr int known_stored_format = 1;
 
-/// The file's results unchanged, including single ones from a newer version. Throws input_error if the file itself has
-/// a newer format.
+/// The file's results unchanged, including results from a newer version. Throws input_error if the file itself has a
+/// newer format.
 std::vector<json> stored(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return {};
   const json document = json::parse(text_of(file), nullptr, false);
@@ -42,7 +42,7 @@ std::vector<json> stored(const std::filesystem::path& file) {
   return results.is_array() ? std::vector<json>(results.begin(), results.end()) : std::vector<json>{};
 }
 
-/// Its lab and submission, or nothing.
+/// The result's lab and submission, or nothing.
 std::pair<std::string, std::string> identity(const json& r) {
   if (!r.is_object()) return {};
   const auto submission = r.find("submission");
@@ -144,7 +144,7 @@ bool result::all_built() const {
 const std::map<std::string, std::string>& this_machine() {
   static const auto known = [] {
     auto found = lab::environment();
-    found.erase("date");  // a result has its own
+    found.erase("date");  // each result has its own
     found["cores"] = std::to_string(std::thread::hardware_concurrency());
     return found;
   }();
@@ -169,7 +169,7 @@ void result_store::part_old_file() const {
   for (const json& r : stored(old))
     if (const auto [lab, id] = identity(r); !lab.empty() && !id.empty())
       if (const auto file = place_of(folder, lab, id); !std::filesystem::exists(file)) write(file, r);
-  std::error_code gone;  // another process was faster
+  std::error_code gone;  // another process may be faster
   std::filesystem::rename(old, old.string() + ".parted", gone);
 }
 

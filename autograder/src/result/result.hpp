@@ -32,11 +32,11 @@ struct prediction_result {
   prediction_state state = prediction_state::not_compared;
   std::string waits_for;  ///< the function, if pending
 
-  /// "banks.pitch_33: predicted 2, right is 1", of one that was compared.
+  /// "banks.pitch_33: predicted 2, right is 1", for a compared prediction.
   std::string text() const;
 };
 
-/// One pair of timed calls, next to each other in time.
+/// One pair of calls timed one right after the other.
 struct timed_pair {
   double call_seconds = 0;
   double ceiling_seconds = 0;
@@ -62,7 +62,7 @@ struct item_result {
   lab::work work;                     ///< throughput: of one call
   lab::work ceiling_work;  ///< of one call of the ceiling: FLOPs if it computes, otherwise bytes; the other is 0
 
-  /// The ceiling's rate per second, by the median of its samples; nothing without samples.
+  /// The ceiling's rate per second, from the median of its samples; nothing without samples.
   lab::work ceiling_rate() const;
   /// The same as text, "28.1 GB/s"; "" without samples.
   std::string ceiling_text() const;
@@ -82,7 +82,7 @@ struct counted_case {
   std::vector<lab::launch_record> launches;
 };
 
-/// The machine by lab::environment(), called once: "cpu", "compiler", "system", "gpu" and so on, and "cores".
+/// This machine, from one call of lab::environment(): "cpu", "compiler", "system", "gpu" and so on, and "cores".
 const std::map<std::string, std::string>& this_machine();
 
 /// The version of the course that this program was built from, from the file VERSION: "1.0.0".
@@ -134,23 +134,23 @@ const result* result_of(const std::vector<result>& all, const std::string& lab, 
 
 std::string now_rfc3339();
 
-/// All results of a build directory, the latest of each submission, one file each, so that the cost of grading one does
-/// not depend on their number.
+/// A build directory's results, the latest of each submission, one file each, so that grading one costs the same
+/// however many there are.
 struct result_store {
   std::filesystem::path folder;
 
   /// Sorted by lab and submission; empty if there are none; omits unreadable results. `lab` restricts them to one lab,
   /// if given.
   std::vector<result> load(const std::string& lab = "") const;
-  /// Replaces the results of the same lab and submission, keeps all others, and writes by rename: neither a killed run
-  /// nor concurrent ones lose anything. Throws std::runtime_error if a file cannot be written, input_error if a newer
+  /// Replaces results of the same lab and submission, keeps all others, and writes by rename, so neither a killed run
+  /// nor concurrent runs lose anything. Throws std::runtime_error if a file cannot be written, input_error if a newer
   /// version of the course wrote it.
   void merge(const std::vector<result>& fresh) const;
   /// Forgets a lab's submissions that are not among these.
   void keep_only(const std::string& lab, const std::vector<std::string>& submissions) const;
 
  private:
-  /// Up to version 1.0 all results were in one file, FOLDER.json: splits it, and keeps it as FOLDER.json.parted.
+  /// Splits FOLDER.json, which held all results up to version 1.0, and keeps it as FOLDER.json.parted.
   void part_old_file() const;
 };
 

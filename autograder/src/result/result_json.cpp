@@ -89,7 +89,7 @@ json of(const item_result& item) {
   return out;
 }
 
-/// Launches have the protocol's form.
+/// Launches are as in the protocol.
 json of(const counted_case& p) {
   lab::response carrier;
   carrier.launches = p.launches;
@@ -99,7 +99,7 @@ json of(const counted_case& p) {
           {"launches", json::parse(lab::to_json(carrier)).at("launches")}};
 }
 
-/// Also for a result older than first sets.
+/// Also reads results from before first sets existed.
 prediction_result prediction_from(const json& in) {
   prediction_result p;
   p.key = in.at("key").get<std::string>();

@@ -1,4 +1,4 @@
-// The words of a result, each with one name in the terminal, report, JSON, rubrics and expectations.
+// A result's words, each with one name in the terminal, report, JSON, rubrics and expectations.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct word_table<outcome> {
   static constexpr const char* names[] = {"graded", "build_failed", "refused", "infra_error"};
 };
 
-/// The kind of an item of a rubric.
+/// The kind of a rubric's item.
 enum class item_kind { correctness, counters, predictions, throughput, findings };
 template <>
 struct word_table<item_kind> {

@@ -1,4 +1,5 @@
-// The grader's own regression tests: submissions that try to gain points, and the verdict that each must get.
+// The grader's own regression tests: submissions that try to gain undeserved points, and the verdict that each must
+// get.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +16,9 @@ struct attack_outcome {
   double seconds = 0;
 };
 
-/// Each folder of `attacks` is a submission on top of its lab's solution: hand-in files, or a make.sh that is called
-/// with the submission's folder, and attack.toml with the required result. If attack.toml requests it, the attack is
-/// graded again without the object check, to test the other defences.
+/// Each folder of `attacks` modifies its lab's solution: it has hand-in files, or a make.sh that is called with the
+/// submission's folder, and attack.toml with the required result. On attack.toml's request, the attack is graded again
+/// without the object check, to test the other defences.
 std::vector<std::string> attacks_in(const std::filesystem::path& attacks);
 lab_folder lab_attacked(const std::filesystem::path& attack, const std::filesystem::path& source);
 attack_outcome run_attack(const std::filesystem::path& attack, const std::filesystem::path& source,

@@ -1,4 +1,4 @@
-// Commands for the course's staff, to test that everything still gets the expected results.
+// Commands for the course's staff, which test that everything still gets the expected results.
 #include "commands/command_line.hpp"
 
 #include <fmt/format.h>
@@ -37,14 +37,14 @@ int attacks(const settings& s, const std::string& only, std::size_t jobs) {
   options.budget = std::chrono::seconds(20);
   options.build_limit = std::chrono::seconds(20);
   options.memory = std::size_t{1} << 30;
-  options.pairs = 3;  // enough to detect code that is a hundred times too slow
+  options.pairs = 3;  // enough to detect code a hundred times too slow
   std::vector<std::string> chosen;
   for (const std::string& name : attacks_in(s.source / "autograder" / "attacks"))
     if (only.empty() || name.starts_with(only)) chosen.push_back(name);
   builder make(s.build);
   make.quiet = true;
   for (const lab_folder& lab : labs_in(s.source)) build_staff(lab, make);
-  // Most of the time goes into compiling.
+  // Compiling takes most of the time.
   const std::size_t fallen = side_by_side(jobs, chosen.size(), [&](std::size_t i) {
     const fs::path attack = s.source / "autograder" / "attacks" / chosen[i];
     const lab_folder lab = lab_attacked(attack, s.source);
@@ -95,7 +95,7 @@ int honest(const settings& s, const std::string& only, std::size_t jobs) {
       return true;
     }
     std::string wrong = surprises_of(chosen[i], s.source, make, s.official());
-    if (!wrong.empty()) {  // once more: a busy machine proves nothing
+    if (!wrong.empty()) {  // try again: a busy machine proves nothing
       fmt::print("again{}\n{}", names, wrong);
       wrong = surprises_of(chosen[i], s.source, make, s.official());
     }

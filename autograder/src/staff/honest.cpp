@@ -70,7 +70,7 @@ std::string surprises_of(const honest_submission& who, const fs::path& source, b
         std::any_of(i.cases.begin(), i.cases.end(), [&](const lab::test_case* c) { return names(text, c->entry); }))
       about.insert(i.id);
   std::string wrong = about.empty() ? "no item covers these files\n" : "";
-  // In this order: objects compiled in the box, with only its headers, serve both.
+  // Official grading first: its objects, compiled in the box with only the box's headers, serve both.
   official_options first = official;
   first.items = about;
   wrong += differences(grade_officially(who.lab, id, folder, first), "officially");

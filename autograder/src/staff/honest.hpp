@@ -1,4 +1,4 @@
-// Ordinary submissions in many people's styles, which official and local grading must both accept.
+// Ordinary submissions in many people's styles, which both official and local grading must accept.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace grading {
 
-/// One submission made of files that each replace a hand-in file; the others are the solution's.
+/// One submission: files that each replace a hand-in file of the solution.
 struct honest_submission {
   lab_folder lab;
   std::vector<std::filesystem::path> files;
@@ -20,7 +20,7 @@ struct honest_submission {
 /// files together, then the second, and so on.
 std::vector<honest_submission> honest_in(const std::filesystem::path& source, const std::filesystem::path& folder);
 
-/// "" if the items that the files are about pass in both gradings; otherwise what did not.
+/// "" if the items about these files pass in both gradings; otherwise the items that did not.
 std::string surprises_of(const honest_submission& who, const std::filesystem::path& source, builder& make,
                          const official_options& options);
 

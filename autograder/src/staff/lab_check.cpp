@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "a.b.c" of every value in a table.
+/// Collects the key of every value in a table, such as "a.b.c".
 void collect_keys(const toml::table& of, const std::string& before, std::set<std::string>& keys) {
   for (const auto& [key, node] : of) {
     const std::string name = before + std::string(key.str());
@@ -84,7 +84,7 @@ std::vector<double> numbers_in(const std::string& line) {
   return result;
 }
 
-/// The words and numbers of a key's last part, without words that many keys share.
+/// The words and numbers in a key's last part, without words that many keys share.
 std::pair<std::vector<std::string>, std::vector<double>> parts_of(const std::string& key) {
   std::pair<std::vector<std::string>, std::vector<double>> parts;
   std::istringstream leaf(key.substr(key.rfind('.') + 1));
@@ -96,8 +96,8 @@ std::pair<std::vector<std::string>, std::vector<double>> parts_of(const std::str
   return parts;
 }
 
-/// Whether a line gives an answer away: by a number with three significant digits anywhere, or by a shorter one on a
-/// line with all of the key's words. Ignores 0 and 1, which are everywhere, and numbers in the key itself.
+/// Whether a line gives an answer away: with a number of three significant digits, or with a shorter one if the line
+/// has all of the key's words. Ignores 0 and 1, which are everywhere, and numbers in the key itself.
 bool gives_away(const std::string& line, const std::string& key, double answer) {
   if (std::abs(answer) < 1e-9 || std::abs(answer - 1) < 1e-3) return false;
   const auto [words, own] = parts_of(key);
@@ -112,7 +112,7 @@ bool gives_away(const std::string& line, const std::string& key, double answer) 
          }));
 }
 
-/// What a student reads before the predictions are locked: handout, hints, comments of predictions, contract, skeletons
+/// Checks what a student reads before locking predictions: handout, hints, comments on predictions, contract, skeletons
 /// and given kernels.
 void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
   std::vector<std::filesystem::path> files;
@@ -142,13 +142,13 @@ void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
   if (!found.empty()) throw input_error(found.substr(0, found.size() - 1));
 }
 
-/// A lab has each crashed program twice: as it crashed, and to be fixed.
+/// Checks that a lab has each crashed program twice: as it crashed, and to be fixed.
 void check_crashed(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions) {
   for (const item& i : rules.items)
     if (!i.program.empty() && !fs::exists(lab.crashed() / (i.program + ".cu")))
       throw input_error(fmt::format("rubric.toml: {} is about the program '{}', and there is no crashed/{}.cu", i.id,
                                     i.program, i.program));
-  // A student's copy has no solution but may have fixes.
+  // A student's copy has no solution, but may have fixes.
   if (!fs::exists(lab.crashed()) || submissions.empty() || submissions.front().id != "solution") return;
   for (const auto& entry : fs::directory_iterator(lab.crashed()))
     if (const fs::path name = entry.path().filename();
@@ -184,7 +184,7 @@ std::map<std::string, double> answers_of_solution(const settings& s, const lab_f
       if (p.measured) continue;
       for (const item_result& got : r.items)
         for (const prediction_result& one : got.predictions)
-          // The model's times differ in their last bits.
+          // Modelled times differ in their last bits.
           if (one.key == p.key && one.seen) answers[p.key] = std::stod(fmt::format("{:.9g}", *one.seen));
       if (!answers.contains(p.key)) throw input_error(p.key + ": the solution gives no value");
     }

@@ -11,13 +11,13 @@
 namespace grading {
 
 /// Throws input_error, which names the file and what to do, if an item has no hint or a hint no item; if
-/// predictions.toml lacks a prediction that the rubric asks for, or has one that it does not; if a text that students
-/// read gives an answer away; or if a wrong submission's expectation names an unknown item.
+/// predictions.toml and the rubric do not have the same predictions; if a text for students gives an answer away; or if
+/// a wrong submission's expectation names an unknown item.
 void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions);
 
-/// Checks the labs with these numbers, or all, and everything generated from them: tables of handouts, of README.md and
-/// of the walkthrough, answers to predictions, the scoreboard. Updates these if it may write. Prints each error;
-/// returns whether there was none.
+/// Checks the labs with these numbers, or all, and everything generated from them: tables in handouts, README.md and
+/// the walkthrough, answers to predictions, the scoreboard. Updates these if `write`. Prints each error; returns
+/// whether there was none.
 bool check_course(const settings& s, const std::vector<std::string>& numbers, bool write);
 
 }  // namespace grading

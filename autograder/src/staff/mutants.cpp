@@ -1,5 +1,5 @@
-// Mutants are changes of the text with comments and strings blanked out. Code here is formatted, so an operator with a
-// blank on either side is binary, not a template's bracket. Mutants that do not compile do not count.
+// Finds mutants in the text with comments and strings blanked out. Our code is formatted, so an operator with a blank
+// on either side is binary, not a template's bracket. Mutants that do not compile do not count.
 #include "staff/mutants.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The source with comments, strings and preprocessor lines blanked out, and everything from a main function on: that
-/// is a program to try things with, which no grading runs.
+/// is a program for trying things, which no grading runs.
 std::string blanked(const std::string& source) {
   std::string text(source.size(), ' ');
   for (std::size_t i = 0; i < source.size(); ++i)
@@ -81,7 +81,7 @@ class maker {
   }
 
   void one_line(std::size_t begin, const std::string& line) {
-    // The course's code that checks for errors: none occurs in a test.
+    // The course's error checks: no test has such errors.
     if (line.find("LAB_CUDA_CHECK(cudaGetLastError())") != std::string::npos) {
       last_ = {std::string::npos, {}};
       return;
@@ -108,7 +108,7 @@ class maker {
                                                         end - static_cast<std::size_t>(m.position(0)))));
     });
     for_each_match(line, R"((?:^|[^\w.'])(\d[\w.']*))", [&](const std::smatch& m) {
-      // A launch's dynamic shared memory: more than needed changes nothing.
+      // A launch's dynamic shared memory: more than necessary changes nothing.
       const std::size_t end = static_cast<std::size_t>(m.position(1) + m.length(1));
       if (m[1] != "0" || line.compare(end, 2, ", ") != 0 || line.find(">>>(", end) == std::string::npos)
         constant(position(m, 1), m[1]);
@@ -219,7 +219,7 @@ class maker {
     add(begin + at, end - at, other, fmt::format("{} -> {}", is, other));
   }
 
-  /// Complete in its line, and not a declaration.
+  /// Whether it is a complete statement on one line, and not a declaration.
   static bool is_statement(const std::string& line) {
     static const std::regex statement(
         R"(^ +(?=\S)(?!return [^;]|const |static |auto |using |case |default|template |struct |extern |typedef |else |for |if |while |do |switch |)"
@@ -247,7 +247,7 @@ std::string mutated(const std::string& source, const mutant& m) {
 std::string name_of(const mutant& m) { return fmt::format("{}  {}  |  {}", m.file, m.what, m.line_text); }
 
 namespace {
-/// The name for all mutants of this line.
+/// The name that covers all mutants of this line.
 std::string name_of_all(const mutant& m) { return fmt::format("{}  *  |  {}", m.file, m.line_text); }
 }  // namespace
 
@@ -312,7 +312,7 @@ mutant_outcome try_mutant(const lab_folder& lab, const submission& solution, con
       if (lost != r.items.end()) out.lost = lost->id;
       return lost != r.items.end();
     };
-    if (!out.lost.empty() && loses({out.lost})) continue;  // the item that detected it once does so again
+    if (!out.lost.empty() && loses({out.lost})) continue;  // the item that detected it before does so again
     if (!loses(items)) out.survived.push_back(seed);
     if (!out.compiles) break;
   }

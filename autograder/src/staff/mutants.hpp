@@ -1,5 +1,5 @@
-// Mutation testing: a solution with one small slip in it must lose points, whatever the seed. If no item detects a
-// slip, the lab lacks a case, or the slip changes nothing that the contract promises.
+// Mutation testing: a solution with one small slip must lose points, whatever the seed. If no item detects a slip, the
+// lab lacks a case or the slip changes nothing that the contract promises.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,21 @@ struct mutant {
   bool lazy = false;        ///< not a slip: right for most inputs, like the code of a student who tries only a few
 };
 
-/// Its name in mutants.toml: file, change and line; mutants of equal lines may share it.
+/// The mutant's name in mutants.toml: file, change and line; mutants of equal lines may share one.
 std::string name_of(const mutant& m);
 
 /// The text of `file` with the mutant in it.
 std::string mutated(const std::string& source, const mutant& m);
 
-/// Every mutant of a C++ or CUDA source that this can make: operators, bounds, constants, types, conditions, terms and
-/// statements dropped, adjacent statements swapped, another stream. The lazy ones: loops that end at 1000, a number
-/// instead of minus infinity, values in fp16, leaked memory, stream and event, an extra launch, a missing barrier.
-/// `sizes`: names of which one must be in the bound of a loop that ends at 1000; empty: any loop.
+/// All supported mutants of a C++ or CUDA source. Slips: operators, bounds, constants, types, conditions, terms and
+/// statements dropped, adjacent statements swapped, another stream. Lazy code: loops that end at 1000, a number instead
+/// of minus infinity, values in fp16, leaked memory, stream and event, an extra launch, a missing barrier. `sizes`: a
+/// loop can end at 1000 only if its bound has one of these names; empty: any loop.
 std::vector<mutant> mutants_of(const std::string& file, const std::string& source,
                                const std::set<std::string>& sizes = {});
 
-/// The solution's mutants, except those that its mutants.toml lists as equivalent. Throws input_error if that file
-/// lists one that does not exist.
+/// The solution's mutants, except those that mutants.toml lists as equivalent. Throws input_error if that file lists
+/// one that does not exist.
 std::vector<mutant> mutants_of_lab(const lab_folder& lab, const submission& solution);
 
 struct mutant_outcome {
@@ -47,7 +47,7 @@ struct mutant_outcome {
   std::string lost;                     ///< the first item that did
 };
 
-/// Grades it officially at each seed, without predictions and timings.
+/// Grades the mutant officially with each seed, without predictions and timings.
 mutant_outcome try_mutant(const lab_folder& lab, const submission& solution, const mutant& m,
                           const std::vector<std::uint64_t>& seeds, official_options options);
 

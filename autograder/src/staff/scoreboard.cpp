@@ -86,7 +86,7 @@ const json* entry_of(const json& result, const char* section, const std::string&
   return nullptr;
 }
 
-/// Times or metrics of all these cases together; no value if one was not measured or was wrong.
+/// The sum of these cases' times or metrics; no value if one was not measured or was wrong.
 std::optional<double> sum_of(const json& result, const bar& b, const std::vector<std::string>& ids) {
   double sum = 0;
   for (const std::string& id : ids) {
@@ -116,7 +116,7 @@ struct figure {
 
 std::string three_digits(double v) { return fmt::format("{:#.4g}", v); }
 
-/// Compared with a ceiling timed in pairs.
+/// The figure relative to a ceiling timed in pairs.
 std::optional<figure> against_ceiling(const json& result, const bar& b) {
   const json* e = entry_of(result, "throughput", b.cases.front());
   if (!e || e->at("wrong") != "") return {};
@@ -125,7 +125,7 @@ std::optional<figure> against_ceiling(const json& result, const bar& b) {
   const double median = ratio->at("median"), seconds = e->at("ceiling_seconds").at("median");
   std::string rival = fmt::format("{}: {}", b.ceiling, seconds_text(seconds));
   const lab::ceiling* known = lab::find_ceiling(b.ceiling);
-  if (known && known->moves != lab::ceiling::work::input_bytes) {  // the case's own bytes or FLOPs
+  if (known && known->moves != lab::ceiling::work::input_bytes) {  // show the rate for the case's own bytes or FLOPs
     const bool computes = known->moves == lab::ceiling::work::flops;
     rival += fmt::format(", {:.4g} {}/s", e->at(computes ? "flops" : "bytes").get<double>() / seconds * 1e-9,
                          computes ? "GFLOP" : "GB");
@@ -136,8 +136,8 @@ std::optional<figure> against_ceiling(const json& result, const bar& b) {
                 rival};
 }
 
-/// Compared with the chip's peak: 128 lanes per multiprocessor (compute capability 8.6 and later, except 8.7), one
-/// multiply-add per lane and clock.
+/// The figure relative to the chip's peak: 128 lanes per multiprocessor (compute capability 8.6 and later, except 8.7),
+/// one multiply-add per lane and clock.
 std::optional<figure> against_peak(const json& result, const json& ceilings, const bar& b) {
   const json* e = entry_of(result, "throughput", b.cases.front());
   const std::optional<double> seconds = sum_of(result, b, b.cases);
@@ -150,7 +150,7 @@ std::optional<figure> against_peak(const json& result, const json& ceilings, con
                 fmt::format("{:.4g} TFLOP/s: {} × 128 lanes × 2 × {}", peak * 1e-12, multiprocessors, clock)};
 }
 
-/// A whole forward pass of GPT-2, compared with another program's in the same run, or in ms.
+/// The figure of a whole GPT-2 forward pass, relative to another program's in the same run, or in ms.
 std::optional<figure> of_pass(const json& gpt2, const bar& b) {
   if (gpt2.is_null() || !gpt2.at("times").contains(b.pass)) return {};
   const json& times = gpt2.at("times").at(b.pass);
@@ -193,7 +193,7 @@ std::string bound_text(const bar& b, std::optional<double> by, const std::option
   return !got ? text : text + (b.met(got->value, *by) ? ": met" : ": **not met**");
 }
 
-/// "118 of 118": right cases, and conditions on the rubric's counters that hold.
+/// "118 of 118": right cases, plus conditions on the rubric's counters that hold.
 std::string cases_right(const json& result) {
   std::size_t right = 0, all = 0;
   for (const char* section : {"correctness", "throughput"})
@@ -209,7 +209,7 @@ std::string conditions_met(const json& result, const rubric& rules) {
       const auto counted = e ? e->at("metrics").get<std::map<std::string, double>>() : std::map<std::string, double>();
       const auto lacks = [&](const std::string& name) { return !name.empty() && !counted.contains(name); };
       if (!e && c.elsewhere) continue;  // measured before the rubric required it
-      // The GPU lacks this counter; a case without any was not counted there.
+      // The GPU lacks this counter, or the case was not counted there.
       if ((e || !is_of_gpu(c.metric.numerator)) && (lacks(c.metric.numerator) || lacks(c.metric.denominator))) continue;
       ++all;
       const std::optional<double> value = c.metric.of(counted);

@@ -1,5 +1,5 @@
-// The scoreboard of the reference solutions: every bar of solutions/bars.toml, and the figures of the results committed
-// in solutions/results/.
+// The reference solutions' scoreboard: every bar of solutions/bars.toml, with the figures from the results in
+// solutions/results/.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace grading {
 
-/// Markdown: for each folder of results the machine, what was right on it, and every bar with its figure, its rival's
+/// Markdown: for each folder of results, the machine, what was right on it, and every bar with its figure, its rival's
 /// in the same run, and whether it is met. Throws input_error if bars.toml or a result is invalid.
 std::string scoreboard(const std::filesystem::path& source);
 

@@ -78,7 +78,7 @@ std::string in_words(const std::vector<const attempt*>& tries, const std::string
   return words;
 }
 
-/// Points over attempts, as steps; the scale ends at the lab's available points.
+/// Draws points over attempts as steps; the scale ends at the lab's available points.
 std::string curve_of(const std::vector<const attempt*>& tries) {
   constexpr double width = 640, height = 120, left = 42, top = 14, bottom = 20;
   double most = 1;
@@ -189,7 +189,7 @@ void keep_attempt(const std::filesystem::path& file, const attempt& a) {
   }
   const json line{{"lab", a.lab},       {"lab_title", a.lab_title}, {"date", a.date},
                   {"points", a.points}, {"out_of", a.out_of},       {"items", items}};
-  // One write, so that lines of a watch and of a simultaneous grading do not mix.
+  // One write, so that lines of a watch and a simultaneous grading do not mix.
   const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   const int to = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   const bool written = to >= 0 && write(to, text.data(), text.size()) == static_cast<ssize_t>(text.size());

@@ -1,5 +1,5 @@
-// Every grading of a student's own files, one line each in attempts.jsonl next to progress.toml, and a page that shows
-// them over time. Nothing leaves the machine.
+// Records every grading of a student's own files, one line each in attempts.jsonl next to progress.toml, and shows them
+// over time on a page. Nothing leaves the machine.
 #pragma once
 
 #include <filesystem>
@@ -41,8 +41,8 @@ struct attempts {
 };
 attempts read_attempts(const std::filesystem::path& file);
 
-/// One page: for each lab the points over time, the progress of each item, its first and latest figure, and the
-/// predictions, first and current, of the latest result.
+/// One page: for each lab, the points over time, each item's progress, first and latest figure, and the latest result's
+/// predictions, first and current.
 std::string attempts_page(const attempts& made, const std::vector<result>& latest);
 
 }  // namespace grading

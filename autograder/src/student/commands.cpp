@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Records the student's own result in progress and attempts; a failure to write is reported, but loses no result.
+/// Records the student's own result in progress and attempts; reports a failure to write, which loses no result.
 void enter_progress(const settings& s, const result& r) {
   if (r.submission != "student") return;
   try {
@@ -53,7 +53,7 @@ int show_difference(const lab_folder& lab, const submission& who, const std::vec
   return all_well;
 }
 
-/// Of a lab or of one of its items, so that ./course lab, watch and ctest give the same points.
+/// Options for a lab or one of its items, so that ./course lab, watch and ctest give the same points.
 local_options complete_grading(const settings& s, const lab_folder& lab, const submission& who) {
   local_options options = s.local();
   options.locked = locked_for(s.progress_file(), lab, who);
@@ -104,7 +104,7 @@ std::string place_of(const lab_folder& lab, const std::string& id) {
   return fmt::format("{}:{}", rubric.string(), 1 + std::count(text.begin(), end, '\n'));
 }
 
-/// One item of your own files, as ctest runs it: graded like all of them, but the result is not kept.
+/// Grades one item of your own files, as ctest does: in the same way as all, but without keeping the result.
 int grade_item(const settings& s, const std::string& number, const std::string& id) {
   const lab_folder lab = find_lab(s.source, number);
   const submission who = student_of(lab);
@@ -124,7 +124,7 @@ int grade_item(const settings& s, const std::string& number, const std::string& 
   return full ? all_well : not_full_marks;
 }
 
-/// The item with this id in a result or a rubric. If there is none, throws input_error with all ids.
+/// The item with this id in a result or rubric. If there is none, throws input_error with all ids.
 template <class Items>
 const auto* item_named(const std::string& id, const Items& items, const lab_folder& lab) {
   std::string ids;
@@ -135,7 +135,7 @@ const auto* item_named(const std::string& id, const Items& items, const lab_fold
   throw input_error(fmt::format("lab {} has no item {}; there are: {}", lab.number, id, ids));
 }
 
-/// The warp view of your own files, or of one item, as the report's tab shows it.
+/// Draws the warp view of your own files, or of one item, as in the report's tab.
 int see(const settings& s, const std::string& number, const std::string& item) {
   const lab_folder lab = find_lab(s.source, number);
   const submission who = student_of(lab);

@@ -108,7 +108,7 @@ locked_predictions lock_predictions(const fs::path& progress_file, const std::st
     now = read_predictions(predictions, rules);
   } catch (const input_error&) {  // the item's own verdict reports the error in the file
   }
-  // A later sitting, or an update, adds keys: locked answers stay, and new ones are locked with them.
+  // A later sitting, or an update, adds keys: locked answers stay, and the new ones are locked, too.
   now = both(locked.values, complete_sittings(both(locked.values, now), rules));
   if (now == locked.values) return locked;
   locked = {locked.date.empty() ? now_rfc3339() : locked.date, now};
@@ -129,7 +129,7 @@ bool passed(const result& r) { return r.outcome == outcome::graded && r.out_of()
 void note(lab_progress& p, const result& r) {
   ++p.graded;
   p.last = r.date;
-  if (r.outcome == outcome::build_failed) {  // keep the points of the last grading
+  if (r.outcome == outcome::build_failed) {  // keep the last grading's points
     p.next = does_not_build;
     return;
   }
@@ -181,7 +181,7 @@ std::string next_hint(lab_progress& p, const item_result& item) {
   if (item.verdict == verdict::pass) return item.id + " has passed";
   if (item.hint.empty()) return "there is no hint for " + item.id + "; the message above says what went wrong";
   const int levels = static_cast<int>(item.hint.size());
-  if (levels == 1) return item.hint.front();  // what to do before the hints begin
+  if (levels == 1) return item.hint.front();  // what to do before hints are available
   int& shown = p.hints[item.id];
   const bool all_seen = shown >= levels;
   shown = std::clamp(shown + 1, 1, levels);

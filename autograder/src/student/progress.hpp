@@ -32,24 +32,24 @@ void write_progress(const std::filesystem::path& file, const progress& all);
 void note(lab_progress& p, const result& r);
 
 /// The lab's locked predictions, and the first cause named for each program of findings.toml. If none are locked and
-/// those in the file are complete, locks and saves them before anything is compared.
+/// the file's are complete, locks and saves these before anything is compared.
 locked_predictions lock_predictions(const std::filesystem::path& progress_file, const std::string& lab,
                                     const rubric& rules, const std::filesystem::path& predictions);
 
-/// The same for one of the lab's submissions. Locks only a student's own predictions, never the course's.
+/// The same for any of the lab's submissions. Locks only a student's own predictions, never the course's.
 locked_predictions locked_for(const std::filesystem::path& progress_file, const lab_folder& lab, const submission& who);
 
-/// Whether an item that this machine can assess has work left. Corrected predictions are done, though they lost points.
+/// Whether this machine can assess the item and work is left. Corrected predictions are done, though they lost points.
 bool is_open(const item_result& i);
 
-/// Whether every item is done, and noise left none undecided.
+/// Whether every item is done and noise left none undecided.
 bool passed(const result& r);
 
 /// The item to work on: a failed build first, then blank predictions, then the first open item in the rubric's order;
 /// items hidden by noise come last. Null if there is none.
 const item_result* next_item(const result& r);
 
-/// Says that the lab's SEEN.md is open, once its predictions were compared; "" before that.
+/// Once the lab's predictions have been compared, says that its SEEN.md is open; "" before.
 std::string after_the_lock(const result& r, const std::filesystem::path& lab);
 
 /// The next hint for an item, "hint 2 of 3: ...", or why there is none; counts it.

@@ -1,5 +1,5 @@
-// The loop: check the hand-in files five times a second, grade each save, print what changed; on a terminal, react to
-// keys.
+// The loop: checks the hand-in files five times a second, grades each save, prints what changed; on a terminal, reacts
+// to keys.
 #include "student/watch.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ using texts = std::map<std::string, std::string>;  // contents of the hand-in fi
 
 volatile std::sig_atomic_t told_to_stop = 0;
 
-/// While it lives, reads single keys without echo; then restores the terminal.
+/// Reads single keys without echo; restores the terminal at the end of its lifetime.
 class keys {
  public:
   keys() : terminal_(isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1) {
@@ -108,7 +108,7 @@ class watcher {
     return now;
   }
 
-  /// Whether writing has stopped, and every file is present and not empty.
+  /// Whether writing has stopped and every file is present and not empty.
   bool settled(const texts& now) const {
     if (now.size() != rules_.handin.size()) return false;
     usleep(50'000);
@@ -169,7 +169,7 @@ class watcher {
       r = grade_locally(lab_, student_of(lab_), make_, options);
     } catch (const saved_again&) {
       usual("");
-      interrupted_ = true;  // the loop grades the present files, even if they were graded before
+      interrupted_ = true;  // the loop grades the current files, even if they were graded before
       return;
     }
     interrupted_ = false;
@@ -198,7 +198,7 @@ class watcher {
     if (first_pass) open_worklog();
   }
 
-  /// The student's current item: the first whose result changed and that still loses points; "" if there is none.
+  /// The student's current item: the first that changed and still loses points; "" if there is none.
   static std::string first_changed(const result& before, const result& after) {
     for (std::size_t k = 0; k < after.items.size() && k < before.items.size(); ++k) {
       const item_result &was = before.items[k], &now = after.items[k];
@@ -213,8 +213,8 @@ class watcher {
     return {fs::last_write_time(make_.program("grader")), fs::last_write_time(lab::module_of(lab_.name))};
   }
 
-  /// Runs the same command again in this process, with the new program and cases. It grades every item, because
-  /// something that decides results has changed.
+  /// Runs the same command again in this process, with the new program and cases. Grades every item, because something
+  /// that decides results has changed.
   void start_again() {
     fmt::print("the lab or the judge has changed: starting again\n");
     std::fflush(stdout);
@@ -254,12 +254,12 @@ class watcher {
     }
     try {
       write_report(s_.store, s_.source, folder);
-    } catch (const std::exception& error) {  // the result stays
+    } catch (const std::exception& error) {  // the result remains valid
       fmt::print("could not write the report page: {}\n", error.what());
     }
   }
 
-  /// The item that the keys act on: the chosen one, or the first one to work on.
+  /// The item on which the keys act: the chosen one, or the first one to work on.
   const item_result* item() const {
     for (const item_result& i : last_->items)
       if (i.id == focus_) return &i;

@@ -15,7 +15,7 @@ struct watch_settings {
   std::optional<result> first;  ///< the last grading, if it is still valid: then the start grades nothing
 };
 
-/// Called after a grading: the warp view for the report's tab. Errors are printed, and cost no result.
+/// Called after a grading: draws the warp view for the report's tab. Prints errors, which cost no result.
 void draw_for_report(const result& r, const lab_folder& lab, const submission& who, builder& make,
                      const local_options& options, const std::filesystem::path& report_folder);
 
