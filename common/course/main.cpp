@@ -50,9 +50,9 @@ To run a program that its own Makefile builds with simcc: make NVCC="$(./course 
   add_run_options(run_command, r);
   run_command.add_option(
       "--budget", r.budget,
-      "end in about this many seconds a program whose sizes are made for a GPU: where a launch takes\n"
-      "long, only some of its blocks run, and the results in memory are incomplete. The summary says\n"
-      "which counts are still exact");
+      "end a program with sizes made for a GPU in about this many seconds: only some blocks of a long\n"
+      "launch run, and the results in memory are incomplete. The summary says which counts are still\n"
+      "exact");
   run_command
       .add_option("--csv", r.csv,
                   "print the launches as `ncu --csv --page raw --print-units base` does, or write them to this file")

@@ -599,8 +599,7 @@ int check_site(const fs::path& out) {
           broken.insert(fmt::format("{}: {}: there is no such place on that page", name, url));
       }
   const auto planted = unread_markdown("<p>A *word* and `code`, but 2 * 3, a *pointer and <code>`*x*`</code></p>");
-  if (planted.size() != 3)
-    broken.insert(fmt::format("of planted marks of Markdown {} were found, not 3", planted.size()));
+  if (planted.size() != 3) broken.insert(fmt::format("found {} of the 3 planted Markdown marks", planted.size()));
   for (const auto& [name, html] : pages)
     if (!name.ends_with("_source.html"))
       for (const std::string& words : unread_markdown(html))

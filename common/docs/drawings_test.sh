@@ -29,7 +29,7 @@ notices() {
 launches=labs/04_fusion/drawings/launches.svg walks=labs/00_first_kernel/drawings/two_walks.svg
 notices $launches 's/7\.5 µs</7.6 µs</' 'launches.svg:[0-9]*: "7.6 µs" says 7.6, and 3 \* launch is 7.5$'
 notices $launches 's/ data-is="3 \* launch"//' '7.5 has no source'
-notices $launches '0,/ data-width="[^"]*"/s///' 'it has 6 formulas at figures, and data-figures is 7'
+notices $launches '0,/ data-width="[^"]*"/s///' 'it has 6 formulas for figures, but data-figures is 7'
 notices $launches 's/3 \* launch"/3 * lunch"/' 'unknown name "lunch"'
 notices $launches 's/h200.launch_seconds/h200.lunch_seconds/' 'lunch_seconds'
 notices $launches 's/data-is=/data-counted=/' 'unknown attribute data-counted'

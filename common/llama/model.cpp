@@ -158,7 +158,7 @@ class tensors {
     const auto found = all_.find(key);
     if (found == all_.end()) fail(name_, fmt::format("tensor {} is missing; is a part of the model missing?", key));
     if (found->second.shape != shape)
-      fail(name_, fmt::format("tensor {} has shape ({}), but by config.json it should have ({})", key,
+      fail(name_, fmt::format("tensor {} has shape ({}), but config.json says that it should have ({})", key,
                               fmt::join(found->second.shape, ", "), fmt::join(shape, ", ")));
     const std::vector<float> values = gpt2::numbers_of(found->second, key, name_);
     all_.erase(found);

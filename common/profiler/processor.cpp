@@ -146,7 +146,7 @@ roofs processor_roofs() {
   const double cache = rate_of_all_cores(cores, double{cached_bytes} * cached_rounds, [&](int core) {
     for (int i = 0; i < cached_rounds; ++i) read(core, cached_bytes);
   });
-  // No cache is slower than the memory behind it, but on a busy machine it may seem so.
+  // No cache is slower than the memory that it caches, but on a busy machine it may seem so.
   r.bytes_per_second.emplace_back("cache", std::max(cache, r.bytes_per_second.back().second));
   return r;
 }

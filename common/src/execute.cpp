@@ -96,7 +96,7 @@ class floating_point_mode {
 #elif defined(__aarch64__)
     __builtin_aarch64_set_fpcr(control_);
 #endif
-    return "leaves the processor in another mode of floating-point arithmetic (rounding, or subnormals taken for 0): "
+    return "leaves the processor in another mode of floating-point arithmetic (rounding, or treating subnormals as 0): "
            "set it back";
   }
 

@@ -178,7 +178,7 @@ class gradebook {
   explicit gradebook(const std::string& text) : rows_(csv_rows(text)) {
     if (!rows_.empty()) header_ = rows_[0].fields;
     if (header_.size() < 2 || header_[0] != "Student" || !column_named("ID"))
-      throw input_error("this is not a Canvas gradebook: the first line of one begins with Student,ID");
+      throw input_error("this is not a Canvas gradebook, whose first line begins with Student,ID");
     for (std::size_t i = 1; i < rows_.size(); ++i) {
       const std::string name = cell(rows_[i], 0);
       if (name.find("Points Possible") != std::string::npos && cell(rows_[i], *column_named("ID")).empty())

@@ -361,7 +361,8 @@ void add_student_commands(command_line& line) {
       .footer(
           "For each lab it shows your points over time, the progress of each item, its first and last figure, and "
           "your\n"
-          "predictions, first and now. It is made from attempts.jsonl, a line for each grading; neither leaves this "
+          "predictions, first and current. It is made from attempts.jsonl, a line for each grading; neither leaves "
+          "this "
           "machine.");
   line.add("next", "say which lab and item to work on next", [&s] { return next(s); });
   {

@@ -321,8 +321,8 @@ drawing check_drawing(const drawn& source, const std::string& style) {
     }
   }
   if (formulas != wanted)  // a formula is missing or unexpected
-    complain(fmt::format("{}:{}: it has {} formulas at figures, and data-figures is {}", file.string(), source.line + 1,
-                         formulas, wanted));
+    complain(fmt::format("{}:{}: it has {} formulas for figures, but data-figures is {}", file.string(),
+                         source.line + 1, formulas, wanted));
   check_text(d, file);
   return d;
 }

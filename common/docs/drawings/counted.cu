@@ -226,7 +226,7 @@ std::vector<int> touched_sectors(const warp_offsets& offsets, int bytes) {
   for (const int offset : offsets)
     for (int s = offset / sector_bytes; s <= (offset + bytes - 1) / sector_bytes; ++s) touched.insert(s);
   if (static_cast<int>(touched.size()) != counted_sectors(offsets, bytes))
-    throw std::runtime_error("a drawing would show other sectors than the simulated device counts");
+    throw std::runtime_error("a drawing would not show the sectors that the simulated device counts");
   return {touched.begin(), touched.end()};
 }
 

@@ -409,7 +409,7 @@ std::string clash(const operation_call& one, const operation_call& other) {
   const source_line first = line_of(reinterpret_cast<std::uintptr_t>(one.pc));
   return fmt::format(
       "{} {} memory that {} at {}:{} writes, too, in the same group: the calls of a group may run in any "
-      "order; give them memory of their own, or end the group between them",
+      "order; give them separate memory, or end the group between them",
       name_of(other.what), both_write ? "writes" : "uses", name_of(one.what), first.file, first.line);
 }
 

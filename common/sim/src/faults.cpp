@@ -78,7 +78,7 @@ std::string missing_fence(const launched& where, const fault_report& r, const ch
   if (flags.empty()) return "";
   return fmt::format("; or, if {} hands the data over, {} before it and after it{}", flags, fence,
                      r.what == fault::global_race && where.counts.fenced
-                         ? ", since the kernel has only fences and orders of a block's scope"
+                         ? ", since the kernel's fences and memory orders have only block scope"
                          : "");
 }
 

@@ -129,11 +129,10 @@ void check_host_store(std::uintptr_t address, std::size_t bytes, std::uintptr_t 
       is_the_librarys(address, bytes))
     return;
   char text[200];
-  std::snprintf(
-      text, sizeof text,
-      "host code writes %zu bytes at %p, which are none of its own: not on its stack, in its variables, in what "
-      "it has allocated, or in what it was given",
-      bytes, reinterpret_cast<void*>(address));
+  std::snprintf(text, sizeof text,
+                "host code writes %zu bytes at %p, which it does not own: not on its stack, in its variables, in what "
+                "it has allocated, or in what it was given",
+                bytes, reinterpret_cast<void*>(address));
   end_program(line_of(pc), text);
 }
 
@@ -222,7 +221,7 @@ extern "C" void sim_check_target(std::uintptr_t target, std::uintptr_t pc) {
                           (!where.dli_saddr || where.dli_saddr == reinterpret_cast<void*>(target));
   if (by_name || of_simcc || of_library) return;
   char text[100];
-  std::snprintf(text, sizeof text, "call by a pointer of %p, which a submission may not call",
+  std::snprintf(text, sizeof text, "call through the pointer %p, which a submission may not call",
                 reinterpret_cast<void*>(target));
   sim::end_program(sim::line_of(pc), text);
 }

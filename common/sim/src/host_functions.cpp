@@ -99,7 +99,7 @@ struct checker : sim_host_watcher {
         fmt::format("{}: host code {} what a host function of a stream may still {}, at {}: it runs once its stream "
                     "reaches it; wait for the stream first, for example with cudaStreamSynchronize(){}",
                     text(sim_host_site), store ? "stores to" : "loads", found->stores ? "store to" : "load",
-                    text(found->site), store ? ", or give each call data of its own" : ""));
+                    text(found->site), store ? ", or give each call its own data" : ""));
     const auto stream = found->stream;  // one report per item; clang 14 cannot capture structured bindings
     const auto item = found->work_item;
     std::erase_if(pending.ranges, [&](const range& r) { return r.stream == stream && r.work_item == item; });

@@ -726,10 +726,10 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   if (!milliseconds) return fail(cudaErrorInvalidValue);
   for (const cudaEvent_t event : {start, stop}) {
     const char* const wrong = !known(event)   ? "does not exist: create it first, and destroy it last"
-                              : !event->timed ? "was created with cudaEventDisableTiming: create it without"
+                              : !event->timed ? "was created with cudaEventDisableTiming: create it without that flag"
                               : event->at < 0 ? "was never recorded: call cudaEventRecord first"
                               : stop->device != start->device
-                                  ? "is another device's than the other: record both in streams of one device"
+                                  ? "is another device's event: record both in streams of one device"
                                   : nullptr;
     if (!wrong) continue;
     note_no_time(cudaErrorInvalidResourceHandle,

@@ -907,7 +907,7 @@ TEST_F(Checkers, FencesOfABlockOrderNoOthers) {
     const auto found = [&](const char* side) { return all.find(side) != std::string::npos; };  // whichever ran later
     EXPECT_TRUE(found("race between blocks: load of 4 bytes") || found("race between blocks: store of 4 bytes")) << all;
     EXPECT_NE(
-        all.find("__threadfence() before it and after it, since the kernel has only fences and orders of a block's"),
+        all.find("__threadfence() before it and after it, since the kernel's fences and memory orders have only block"),
         std::string::npos)
         << all;
   }

@@ -108,7 +108,8 @@ TEST(Guard, LetsHostCodeWriteWhatIsItsOwn) {
 }
 
 TEST(Guard, RefusesWhatIsNot) {
-  EXPECT_REFUSED("guard_test.cu:[0-9]+: host code writes 4 bytes at .*none of its own", { *hidden(graders) = 1; });
+  EXPECT_REFUSED("guard_test.cu:[0-9]+: host code writes 4 bytes at .*which it does not own",
+                 { *hidden(graders) = 1; });
   EXPECT_REFUSED("writes 16 bytes", { std::memcpy(hidden(graders), mine, sizeof graders); });
   EXPECT_REFUSED("writes 16 bytes", {
     void* (*volatile copies)(void*, const void*, std::size_t) = std::memcpy;
@@ -118,17 +119,17 @@ TEST(Guard, RefusesWhatIsNot) {
   EXPECT_REFUSED("writes 3 bytes", { std::snprintf(hidden(reinterpret_cast<char*>(graders)), 8, "%d", 27); });
   EXPECT_REFUSED("%n", { std::printf(hidden("%d%n"), 27, graders); });
   EXPECT_REFUSED("writes 8 bytes", { std::strtol("27", hidden(reinterpret_cast<char**>(graders)), 10); });
-  EXPECT_REFUSED("none of its own", { *hidden(mine + 4) = 1; });
-  EXPECT_REFUSED("none of its own", { *hidden(&sim_guarded_thread[0]) = 1; });
-  EXPECT_REFUSED("none of its own", { *hidden(&sim_running_worker[0]) = 1; });
-  EXPECT_REFUSED("none of its own", { *hidden(reinterpret_cast<int*>(stdout)) = 1; });
-  EXPECT_REFUSED("none of its own", { *reinterpret_cast<void**>(hidden(&std::cout)) = nullptr; });
-  EXPECT_REFUSED("none of its own", {
+  EXPECT_REFUSED("which it does not own", { *hidden(mine + 4) = 1; });
+  EXPECT_REFUSED("which it does not own", { *hidden(&sim_guarded_thread[0]) = 1; });
+  EXPECT_REFUSED("which it does not own", { *hidden(&sim_running_worker[0]) = 1; });
+  EXPECT_REFUSED("which it does not own", { *hidden(reinterpret_cast<int*>(stdout)) = 1; });
+  EXPECT_REFUSED("which it does not own", { *reinterpret_cast<void**>(hidden(&std::cout)) = nullptr; });
+  EXPECT_REFUSED("which it does not own", {
     int* const pointer = new int[4];
     delete[] pointer;
     *static_cast<volatile int*>(hidden(pointer)) = 1;
   });
-  EXPECT_REFUSED("none of its own", {
+  EXPECT_REFUSED("which it does not own", {
     std::unique_ptr<int[]> four(new int[4]);
     static_cast<volatile int*>(hidden(four.get()))[4] = 1;
   });
@@ -160,7 +161,7 @@ TEST(Guard, LetsCodeCallWhatItMay) {
 
 TEST(Guard, RefusesOtherCallsByAPointer) {
 #ifdef __x86_64__
-  EXPECT_REFUSED("guard_test.cu:[0-9]+: call by a pointer of .*which a submission may not call", {
+  EXPECT_REFUSED("guard_test.cu:[0-9]+: call through the pointer .*which a submission may not call", {
     void* (*volatile copy)(void*, const void*, std::size_t) =
         reinterpret_cast<void* (*)(void*, const void*, std::size_t)>(dlsym(RTLD_DEFAULT, "memcpy"));
     copy(graders, mine, sizeof mine);

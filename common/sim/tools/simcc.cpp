@@ -233,7 +233,7 @@ class command_line {
     while (at_ < words_.size()) next();
     if (made_.inputs.empty()) stop("which file? usage: simcc FILE.cu... [-c] -o OUTPUT");
     const bool many = made_.object_only && made_.inputs.size() > 1;
-    if (many && !made_.output.empty()) stop("-c with -o takes one file; leave out -o, or compile the files one by one");
+    if (many && !made_.output.empty()) stop("-c with -o takes one file; omit -o, or compile the files one by one");
     for (const input& i : made_.inputs)
       if (!fs::exists(i.file)) stop("there is no file " + i.file.string());
     if (made_.output.empty() && !made_.object_only) made_.output = "a.out";
