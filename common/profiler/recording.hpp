@@ -93,7 +93,7 @@ std::string trace_of(const profile_contents& what);
 std::string folded_of(const profile_contents& what);
 /// The roofline of one part; "" if there is no gnuplot or nothing to draw.
 std::string roofline_svg_of(const profile_contents& what);
-/// Writes all of them to a directory.
+/// Writes all outputs to a directory.
 void write_profile(const profile_contents& what, const std::filesystem::path& directory);
 
 /// Records this process's ranges between start and stop. Only one can be active at a time.

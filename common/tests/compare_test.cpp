@@ -88,7 +88,7 @@ struct product {
 
 TEST(ProductMismatch, TakesWhatIsRightToRounding) {
   EXPECT_EQ((product{3, 5, 7}.wrong()), "");
-  const product large{400, 420, 440};  // beyond what is computed again
+  const product large{400, 420, 440};  // too large to be recomputed
   for (int i = 0; i < 20; ++i) EXPECT_EQ(large.wrong(), "");
 }
 

@@ -1,4 +1,4 @@
-// Calls that a runner must survive: one right, the others each wrong in a different way. All copy n floats.
+// Calls that a runner must survive: one correct, the others each wrong in a different way. All copy n floats.
 #include <lab/call.hpp>
 #include <lab/device.hpp>
 
@@ -72,7 +72,7 @@ void clear_in_default_stream(const lab::call& c) {
   copy(c);
 }
 
-/// In a stream of its own; if `joined`, the caller's stream waits for it.
+/// Copies in its own stream; if `joined`, the caller's stream waits for it.
 template <bool joined>
 void copy_in_own_stream(const lab::call& c) {
   static cudaStream_t own = nullptr;
@@ -113,7 +113,7 @@ void copy_and_poll_events(const lab::call& c) {
   }
 }
 
-/// Queries once whether the last call's work is done, and once about its own.
+/// Queries once whether the last call's work is done, and once for its own.
 void copy_and_ask_once(const lab::call& c) {
   static cudaEvent_t event = nullptr;
   if (!event) cudaEventCreateWithFlags(&event, cudaEventDisableTiming);

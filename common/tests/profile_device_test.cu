@@ -41,7 +41,7 @@ class Profile : public testing::Test {
   void SetUp() override {
     if (!device_here()) GTEST_SKIP() << "SKIPPED: no GPU here";
   }
-  /// Counters that this user may not read are a reason to skip, not a failure of ours.
+  /// If this user may not read counters, the test is skipped; it does not fail.
   static bool counted(const lab::profile& p) {
     for (const std::string& note : p.notes())
       if (note.find("counters were not read") != std::string::npos && note.find("processor") == std::string::npos) {

@@ -1,4 +1,4 @@
-// lab::profile on the CPU, and its outputs: the cost of a range, sums, and the form of a trace.
+// lab::profile on the CPU, and its outputs: a range's cost, sums, and a trace's form.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -142,7 +142,7 @@ TEST(Checkpoint, SaysWhatIsWrong) {
   EXPECT_NE(with(256 + 77, 0x7FC00000).find("weight 77 is not a finite number"), std::string::npos);
 }
 
-/// Any bytes give a model or a model_error: never a crash, never more memory than the file could fill.
+/// Any bytes give a model or a model_error, never a crash or more memory than the file could fill.
 TEST(Checkpoint, IsReadOrRefusedWhateverTheBytes) {
   const checkpoint model = random_checkpoint(small, 3);
   std::mt19937 random(20'261'121);  // NOLINT(cert-msc51-cpp): the same in each run
@@ -258,7 +258,7 @@ TEST(EigenPass, UsesEveryWeight) {
     changed.weights[offset_of(small, static_cast<tensor>(which)) + 5] += 0.5f;
     const auto other = make_eigen_on_cpu(changed);
     other->forward(tokens, 1, 9);
-    // A bias of all keys changes no softmax, but element 5 belongs to the queries.
+    // A bias common to all keys changes no softmax, but element 5 belongs to the queries.
     EXPECT_NE(other->logits(), before) << which;
   }
 }

@@ -40,7 +40,7 @@ TEST(Folder, IsReadInEachType) {
     EXPECT_EQ(got.embedding, want.embedding);
     EXPECT_EQ(got.layers[1].gate_up, want.layers[1].gate_up);
   }
-  const checkpoint half = read(m, "F16");  // where small numbers lose bits
+  const checkpoint half = read(m, "F16");  // in F16, small numbers lose bits
   for (std::size_t i = 0; i < want.embedding.size(); ++i)
     ASSERT_NEAR(at(half.embedding, i), at(want.embedding, i), 1e-4f);
 }
@@ -162,7 +162,7 @@ TEST(Config, HasNames) {
     EXPECT_NE(error_of([&] { config_named(bad); }), "") << bad;
 }
 
-/// Any bytes give a model or a model_error: never a crash, never more memory than the file could fill.
+/// Any bytes give a model or a model_error, never a crash or more memory than the file could fill.
 TEST(Folder, IsReadOrRefusedWhateverTheBytes) {
   const hugging_face::model m = hugging_face::random_model(small, 6);
   const std::vector<std::byte> good = file_of(m, "BF16");

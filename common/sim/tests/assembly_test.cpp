@@ -12,7 +12,7 @@
 
 namespace {
 
-/// The numbers of each block: instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counted, stepped.
+/// Each block's figures: instructions, fadd, fmul, ffma, dadd, dmul, dfma, special, counted, stepped.
 std::vector<std::string> blocks_of(const std::string& body, sim::processor& on, const sim::assembly_edits& edits = {}) {
   const std::string edited =
       sim::edit_assembly("\t.text\n\t.type\tk, @function\nk:\n" + body + "\t.size\tk, .-k\n", edits, on);
@@ -89,7 +89,7 @@ TEST(Assembly, BlocksCountTheSameOnEachProcessor) {
                                       "13, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0"}));
 }
 
-// The compiler moves instructions of a loop before the call that traces it; they are not those of the block before it.
+// The compiler moves a loop's instructions before the call that traces it; they do not belong to the block before.
 TEST(Assembly, ABlockBeginsAtItsLabel) {
   const std::string loop = R"(
 	call	__sanitizer_cov_trace_pc@PLT
@@ -106,7 +106,7 @@ TEST(Assembly, ABlockBeginsAtItsLabel) {
 )";
   EXPECT_EQ(blocks_of(loop, *sim::x86_64()),
             (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0",
-                                      "4, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0"}));  // %rbp goes on by %r14
+                                      "4, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0"}));  // %rbp advances by %r14
 }
 
 // A step is a register that the loop does not change: nvcc knows it when the loop begins.

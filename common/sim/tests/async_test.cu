@@ -54,7 +54,7 @@ __global__ void through_shared(int* out, const int* in) {
   out[threadIdx.x] = value.x;
 }
 
-/// Even blocks end before their copy has arrived, so it never does.
+/// Even blocks end before their copy arrives, so it never does.
 __global__ void leave_in_flight(int* out, const int* in) {
   __shared__ int tile[32];
   const int i = threadIdx.x;
@@ -76,7 +76,7 @@ TEST_F(Async, ACopyInFlightEndsWithItsBlock) {
   EXPECT_EQ(out[1023], 30);
 }
 
-/// The next tile is copied while this one is added up. `how`: it is awaited before that, too; and one copy is never.
+/// Copies the next tile while adding up this one. `how`: waits for the next one first; or never waits for one copy.
 enum class awaits { the_oldest, all, all_but_one };
 template <awaits how>
 __global__ void add_tiles(int* out, const int* in, int tiles) {
@@ -168,7 +168,7 @@ __global__ void two_buffers(int* out, const int* in, int steps) {
   }
   out[i] = sum;
 }
-// The barrier is there, and what the copy brings is not.
+// The threads pass the barrier, but the copy has not arrived.
 __global__ void awaited_too_late(int* out, const int* in) {
   __shared__ int buffer[64];
   buffer[threadIdx.x] = 0;
@@ -246,7 +246,7 @@ __global__ void by_barrier(int* out, const int* in) {
   out[128 + i] = turn[127 - i];
 }
 
-/// Addresses of any type, as where a tile of structs comes from an array of something else.
+/// Addresses of any type, as when a tile of structs comes from an array of another type.
 __global__ void through_untyped_copies(int* out, const int* in) {
   __shared__ alignas(16) char tile[4][32 * sizeof(int)];
   __shared__ cuda::barrier<cuda::thread_scope_block> bar;
@@ -339,7 +339,7 @@ TEST_F(Async, CodeKnowsWhereItRuns) {
   EXPECT_EQ(architecture(), 7);
 }
 
-// The lane that arrives last does not wait, but stays with its warp.
+// The last lane to arrive does not wait, but stays with its warp.
 __global__ void store_after_barrier(int* out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> bar;
   if (threadIdx.x == 0) init(&bar, blockDim.x);

@@ -109,7 +109,7 @@ TEST_F(Blas, LtProductsWithEpilogues) {
   expect(CUBLASLT_EPILOGUE_GELU_BIAS, [&](int r, int q) { return gelu(plain(r, q) + bias[r]); });
   EXPECT_EQ(lt.run(static_cast<cublasLtEpilogue_t>(777), a, b, bias, d), CUBLAS_STATUS_NOT_SUPPORTED);
   EXPECT_EQ(lt.run(CUBLASLT_EPILOGUE_BIAS, a, b, nullptr, d), CUBLAS_STATUS_INVALID_VALUE);
-  // What the bias pointer gets: sums over k.
+  // The bias pointer receives sums over k.
   ASSERT_EQ(lt.run(CUBLASLT_EPILOGUE_BGRADB, a, b, bias, d), CUBLAS_STATUS_SUCCESS);
   cudaDeviceSynchronize();
   for (int q = 0; q < n; ++q) EXPECT_EQ(bias[q], b[q * k] + b[q * k + 1] + b[q * k + 2] + b[q * k + 3]);
@@ -335,7 +335,7 @@ TEST_F(Blas, ComplexProducts) {
     complex sum = 0;
     for (int k = 0; k < n; ++k) sum += element(op, a, n, 1, k) * number_of(b[k]);
     expect(c[1], number_of(alpha) * sum);
-    for (const auto side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT}) {  // what trmm makes, trsm takes apart
+    for (const auto side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT}) {  // trsm undoes what trmm computes
       const auto fill = CUBLAS_FILL_MODE_LOWER;
       ASSERT_EQ(cublasZtrmm(handle, side, fill, op, CUBLAS_DIAG_NON_UNIT, n, n, &one, a, n, b, n, c, n),
                 CUBLAS_STATUS_SUCCESS);
@@ -364,7 +364,7 @@ TEST_F(Blas, HermitianMatrices) {
   auto *a = managed<cuDoubleComplex>(4), *b = managed<cuDoubleComplex>(4), *c = managed<cuDoubleComplex>(4);
   const cuDoubleComplex one = {1, 0}, zero = {0, 0};
   const double two = 2, none = 0;
-  a[0] = {1, 0}, a[2] = {2, 3}, a[3] = {4, 0}, a[1] = {-99, -99};  // of which the upper triangle counts
+  a[0] = {1, 0}, a[2] = {2, 3}, a[3] = {4, 0}, a[1] = {-99, -99};  // only the upper triangle is used
   b[0] = {1, 0}, b[1] = {0, 1}, b[2] = {0, 0}, b[3] = {1, 0};
   const auto fill = CUBLAS_FILL_MODE_UPPER;
   const auto expect = [&](cuDoubleComplex got, double x, double y) {

@@ -199,7 +199,7 @@ __global__ void all_agree(int* out) {
   if (threadIdx.x >= 40) return;
   out[threadIdx.x] = __syncthreads_and(1) + 10 * __syncthreads_count(1);
 }
-__global__ void exited_lanes(int* out) {  // a mask may name them; no value is read from them
+__global__ void exited_lanes(int* out) {  // a mask may name exited lanes; none reads their values
   if (threadIdx.x >= 16) return;
   int sum = threadIdx.x;
   for (int d = 8; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffff, sum, d);
@@ -472,7 +472,7 @@ struct node {
   int value;
   node* next;
 };
-/// Each thread builds a list of its own.
+/// Each thread builds its own list.
 __global__ void lists(int* out, int* kept, bool frees_twice) {
   node* first = nullptr;
   for (int i = 0; i < 4; ++i) first = new node{i, first};
@@ -933,7 +933,7 @@ enum class wait { none, all, one, one_and_barrier, in_ptx };
 template <wait how>
 __global__ void add_early(float* out, const float* in, const float* weights) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  const float weight = weights[i];  // no kernel writes them
+  const float weight = weights[i];  // no kernel writes the weights
   if (how == wait::all || ((how == wait::one || how == wait::one_and_barrier) && threadIdx.x == 0))
     cudaGridDependencySynchronize();
   if (how == wait::in_ptx) asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -987,7 +987,7 @@ TEST_F(Checkers, MayBeginBeforeTheOneBefore) {
   EXPECT_TRUE(report(add_early<wait::none>, [&] { cudaStreamSynchronize(stream); }).reports.empty());
   EXPECT_TRUE(report(add_early<wait::none>, [&] { cudaMemsetAsync(y.data, 0, 4, stream); }).reports.empty());
 
-  // Of three in a row, the last one uses what the first one stores.
+  // Of three kernels in a row, the last uses what the first stores.
   const on_device<float> z(1024);
   const auto last = [&](auto second, auto third) {
     return report(third, [&] { EXPECT_EQ(cudaLaunchKernelEx(&config, second, z.data), cudaSuccess); });

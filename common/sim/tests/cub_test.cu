@@ -1,4 +1,4 @@
-// CUB's primitives of warps, blocks and the device.
+// CUB's primitives for warps, blocks and the device.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ __global__ void vectorized(T* out, const T* in) {
   BlockLoad(load).Load(in, items);
   BlockStore(store).Store(out, items);
 }
-/// A block of two warps moves all items with so many instructions on either side.
+/// A block of two warps moves all items with this many instructions on either side.
 template <class T, int Items>
 void check_vectorized(double instructions, int offset = 0) {
   const int all = 64 * Items;
@@ -120,7 +120,7 @@ void check_vectorized(double instructions, int offset = 0) {
   EXPECT_EQ(counts.metrics.at(store), offset == 0 ? instructions : 2);
   for (int i = 0; i < all; ++i) ASSERT_EQ(out[i], in[offset + i]) << i;
 }
-/// Sums of all items, each block with storage that CUB finds itself.
+/// Sums of all items, each block with storage that CUB supplies.
 template <int Threads, int Items>
 __global__ void without_storage(int* sum, int* before, const int* in) {
   int items[Items];

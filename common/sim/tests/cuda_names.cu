@@ -28,7 +28,7 @@ using uint64 = unsigned long long;
     static_cast<void>(__VA_ARGS__);                                           \
   } while (false)
 
-// ---- arithmetic: what these give, the tests look at
+// ---- arithmetic: other tests check the results
 
 __device__ float f = 0.5f, *fp = &f;
 __device__ double d = 0.25, *dp = &d;

@@ -36,7 +36,7 @@ T sized(std::size_t bytes) {
   return parameters;
 }
 #define PARAMETERS(type) sized<type>(type##_STRUCT_SIZE)
-/// Calls cupti##call with nothing but the object; `p` holds what it answers.
+/// Calls cupti##call with only the object; `p` holds its answer.
 #define ON_OBJECT(name, call)                                  \
   auto name = PARAMETERS(CUpti_RangeProfiler_##call##_Params); \
   name.pRangeProfilerObject = object_

@@ -107,7 +107,7 @@ TEST_F(Sectors, AVectorIsOneAccess) {
   EXPECT_EQ(loads(two), 8);
   EXPECT_EQ(stores(two), 8);
   const counts four = observe([&] { copy_as<<<4, 256>>>((float4*)out.data, (const float4*)in.data); });
-#ifdef __clang__  // takes a float4 apart of which one component is used alone
+#ifdef __clang__  // splits a float4 if one component is used alone
   EXPECT_EQ(metric(four, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 4 * 32);
   EXPECT_EQ(metric(four, "smsp__sass_data_bytes_mem_global_op_ld.sum"), 16 * 1024);
 #else
@@ -122,7 +122,7 @@ TEST_F(Sectors, AVectorIsOneAccess) {
   EXPECT_EQ(loads(three), 12);
 }
 
-// Built in place, by name or by braces alone; from variables and from constants.
+// Builds pairs in place, by name or with braces alone; from variables and constants.
 __global__ void build_pairs(float2* out) {
   const float x = threadIdx.x;
   out[threadIdx.x] = float2{x, x + 1};
@@ -338,7 +338,7 @@ TEST_F(Sectors, CopiesOfAStructCountAtTheLineThatCopies) {
   EXPECT_EQ(out.host(), ramp(256));
 }
 
-// nvcc refuses these in kernels; the host compiler does not, and a copy that is not observed would beat every bar.
+// nvcc refuses these in kernels; the host compiler does not, and an unobserved copy would meet every bar.
 __global__ void copy_bytes_as_hosts_do(float* out, const float* in) {
   const int i = 8 * threadIdx.x;
   wmemcpy(reinterpret_cast<wchar_t*>(out + i), reinterpret_cast<const wchar_t*>(in + i), 8);
@@ -586,7 +586,7 @@ __global__ void hand_over(int* out) {
   if (threadIdx.x == 0) *out = turn;
 }
 
-// As public programs have it: all lanes pass on a variable that one of them has set.
+// As in public programs: all lanes pass on a variable that only one of them has set.
 __global__ void warp_aggregated(int* out, int* counter) {
   const unsigned active = __activemask();
   const int leader = __ffs(static_cast<int>(active)) - 1, lane = static_cast<int>(threadIdx.x % 32);
@@ -645,7 +645,7 @@ TEST_F(Blocks, ConstantAndDeviceVariables) {
   int counted = 0;
   ASSERT_EQ(cudaMemcpyFromSymbol(&counted, device_counter, sizeof counted), cudaSuccess);
   EXPECT_EQ(counted, 32);
-  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 0);  // constants take another way
+  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 0);  // constants take another path
 }
 
 __global__ void where_am_i(uint3* threads, uint3* blocks) {
@@ -760,7 +760,7 @@ __global__ void sum_by_one(float* out, const float* in, int n) {
     for (int i = 0; i < n; ++i) out[threadIdx.x] += in[i * 32];
 }
 
-/// Where each element names the next one.
+/// A random chain, in which each element names the next.
 std::vector<float> random_chain(unsigned n) {
   std::vector<float> next(n);
   for (unsigned i = 0; i < n; ++i) next[i] = static_cast<float>((i * 2'654'435'761u >> 12) % n);
@@ -779,7 +779,7 @@ __global__ void nearest(float* out, const float* points, int n) {
     if (fabsf(there - mine) < best) out[threadIdx.x] = best = fabsf(there - mine);
   }
 }
-/// Neighbours add to neighbours: a warp to a line.
+/// Neighbours add to neighbours, so a warp adds to a line.
 template <class T>
 __global__ void add_to_several(T* sums, unsigned n) {
   atomicAdd(&sums[(blockIdx.x * blockDim.x + threadIdx.x) % n], T{1});
@@ -827,7 +827,7 @@ TEST_F(Runtime, AtomicsAtAKnownDistanceDoNotWaitForEachOther) {
   EXPECT_LT(modelled([&] { count_bins<<<1, 32>>>(bins.data, numbers.data); }), 9'000);  // 64 round trips take 14 us
 }
 
-// A GPU's warps run at the same time: what another one loads at its beginning is in L1 when this one gets there.
+// A GPU's warps run at the same time: what another warp loads at its start is in L1 when this one gets there.
 TEST_F(Runtime, WarpsFindInL1WhatOthersLoadEarlier) {
   const on_device<float> points(ramp(1024)), out(1024);
   const double own = modelled([&] { nearest<true><<<1, 1024>>>(out.data, points.data, 1024); });
@@ -867,7 +867,7 @@ TEST_F(Runtime, LoadsThatWaitForEachOtherAreModelledSlower) {
 #endif
   EXPECT_GT(by_stores, 3 * together);
   EXPECT_GT(by_addresses, 3 * together);
-  // If one warp of eight is slow, the block takes as long as if all were.
+  // One slow warp of eight delays the block as much as eight.
   const double by_one = modelled([&] { sum_by_one<<<1, 256>>>(out.data, in.data, n); });
   EXPECT_GT(by_one, 3 * together);
 }

@@ -1,4 +1,4 @@
-// cuda_fp8.h and cuda_fp4.h: every number of each format, and what becomes of floats, doubles, halves and bfloat16s.
+// cuda_fp8.h and cuda_fp4.h: every number of each format, and conversions from floats, doubles, halves and bfloat16s.
 // The hashes were computed on a CPU with nvcc 13.0 and NVIDIA's own header: `nvcc -std=c++20 -DPRINT_HASHES fp8_test.cu
 // && ./a.out`.
 #include <cuda_fp4.h>
@@ -44,7 +44,7 @@ __host__ __device__ void conversions(hash* h) {
       __nv_bfloat16_raw bfloat;
       bfloat.x = bits;
       h[1].add(__nv_cvt_bfloat16raw_to_fp8(bfloat, saturate, as));
-      // Bits that decide ties, too.
+      // Also bits that decide ties.
       for (const std::uint32_t rest : {0x0000u, 0x0001u, 0x8000u})
         h[2].add(__nv_cvt_float_to_fp8(same_bits<float>(i << 16 | rest), saturate, as));
       // Exponents around the format's, and mantissas whose last kept bits and first lost bits are all there are.

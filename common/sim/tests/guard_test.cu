@@ -35,7 +35,7 @@ sim::memory_range range(const void* begin, std::size_t bytes) {
   return {reinterpret_cast<std::uintptr_t>(begin), bytes};
 }
 
-/// Runs it as if it were graded, in its own process.
+/// Runs the code as if it were graded, in its own process.
 template <class Code>
 [[gnu::noinline]] void graded(const Code& code) {
   sim::guard({range(__executable_start, static_cast<std::size_t>(etext - __executable_start)), range(mine, sizeof mine),
@@ -46,7 +46,7 @@ template <class Code>
 #define EXPECT_ALLOWED(...) EXPECT_EXIT(graded([] __VA_ARGS__), testing::ExitedWithCode(0), "")
 #define EXPECT_REFUSED(why, ...) EXPECT_EXIT(graded([] __VA_ARGS__), testing::ExitedWithCode(1), why)
 
-/// So that the compiler knows neither pointer nor access.
+/// Hides the pointer and the access from the compiler.
 template <class T>
 T* hidden(T* pointer) {
   T* volatile kept = pointer;

@@ -261,7 +261,7 @@ void expect_box(unsigned element, const std::vector<cuuint64_t>& size, const std
   EXPECT_TRUE(counted.reports.empty()) << testing::PrintToString(counted.reports);
   EXPECT_EQ(raw.host(), expected);
   EXPECT_EQ(out.host(), expected_out);
-  // As on an H200: what fills the box arrives, and does not leave.
+  // As on an H200: the fill of a box arrives, but does not leave.
   EXPECT_EQ(metric(counted, "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum"), expected.size());
   EXPECT_EQ(metric(counted, "l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum"), existing);
 }
@@ -456,7 +456,7 @@ __global__ void write_out(int* out, int rounds) {
   if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/// Each row of the box has a piece that is outside of the tensor, and is not written.
+/// Each row of the box has a piece outside the tensor, which is not written.
 __global__ void padded_rows(const __grid_constant__ CUtensorMap map) {
   __shared__ alignas(128) int tile[8 * 20];
   if (threadIdx.x < 16)
@@ -714,7 +714,7 @@ void expect_product(int span_a, int span_b, const std::string& counter) {
   for (int i = 0; i < 64; ++i)
     for (int j = 0; j < columns; ++j) {
       int sum = 0;
-      for (int l = 0; l < steps * depth; ++l) sum -= a[i * k + l] * b[l * columns + j];  // the scale of one is -1
+      for (int l = 0; l < steps * depth; ++l) sum -= a[i * k + l] * b[l * columns + j];  // one factor's scale is -1
       ASSERT_EQ(got[i * columns + j], sum) << i << " " << j;
     }
 }
@@ -883,7 +883,7 @@ TEST_F(Hopper, RanksInAClusterAndItsMemory) {
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   EXPECT_TRUE(c.reports.empty()) << testing::PrintToString(c.reports);
   for (const int x : out.host()) EXPECT_EQ(x, 1 + 11 + 21 + 31);
-  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_dshared_op_atom.sum"), 4 * 2 * 3);  // its own block's are shared
+  EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_dshared_op_atom.sum"), 4 * 2 * 3);  // not its own block's
   EXPECT_EQ(metric(c, "smsp__inst_executed_op_shared_atom.sum"), 4 * 2);
   EXPECT_EQ(metric(c, "l1tex__t_requests_pipe_lsu_mem_dshared_op_ld.sum"), 4 * 2);
   EXPECT_EQ(metric(c, "l1tex__t_sectors_pipe_lsu_mem_dshared_op_ld.sum"), 4 * 2 * 4);
@@ -900,7 +900,7 @@ TEST_F(Hopper, ClustersThatCannotBe) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 }
 
-/// Block 0 sends to both; each says to both that it has read.
+/// Block 0 sends to both; each tells both that it has read.
 __global__ void __cluster_dims__(2, 1, 1) multicast(int* out, const int* in, int rounds) {
   __shared__ alignas(128) int tile[128];
   __shared__ uint64_t full, empty;

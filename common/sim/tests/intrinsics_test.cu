@@ -1,4 +1,4 @@
-// The device functions of the simulated device: what they give, and what their accesses count as.
+// The simulated device's device functions: their results, and how their accesses are counted.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -68,13 +68,13 @@ struct bf16 {
   static unsigned short bits(type x) { return __bfloat16_as_ushort(x); }
 };
 
-/// What x + y lost.
+/// The rounding error of x + y.
 wide lost(wide x, wide y) {
   const wide sum = x + y, part = sum - x;
   return (x - (sum - part)) + (y - part);
 }
 
-/// By definition; what would come after the largest number stands for infinity.
+/// By definition; the number after the largest stands for infinity.
 template <class F>
 double value_of(int magnitude) {
   const int exponent = magnitude >> F::mantissa, fraction = magnitude & ((1 << F::mantissa) - 1);
@@ -390,7 +390,7 @@ TEST_F(Arithmetic, RoundingModes) {
     ASSERT_GE(wide(__dsqrt_ru(root)) * __dsqrt_ru(root), root);
     ASSERT_GE(wide(__fsqrt_ru(std::fabs(x))) * __fsqrt_ru(std::fabs(x)), std::fabs(x));
   }
-  EXPECT_EQ(1.0f + 0x1p-30f, 1.0f);  // the mode is what it was
+  EXPECT_EQ(1.0f + 0x1p-30f, 1.0f);  // the mode is restored
 }
 
 __global__ void sums_of_products(float* out, float a, float b, float c) {

@@ -35,7 +35,7 @@ __global__ void set_if(int* p, int v) {
 }
 }  // namespace ns
 
-// Two kernels, though the first is only declared, and never defined.
+// Two kernels, of which the first is only declared.
 __global__ void overloaded();
 __global__ void overloaded(int* x, int value = 5) { *x = value; }
 
@@ -57,7 +57,7 @@ __global__ void nested(int* x, int depth) {
   if (cudaGetLastError() != cudaSuccess) *x = -100;
   cudaStreamDestroy(stream);
 }
-/// Appends digits: what a child launches runs before the child's next sibling.
+/// Appends digits: a child's own launches run before the child's next sibling.
 __global__ void in_order(int* x, int digit) {
   *x = *x * 10 + digit;
   if (digit == 0) in_order<<<1, 1>>>(x, 1), in_order<<<1, 1>>>(x, 2), in_order<<<1, 1>>>(x, 4);
@@ -312,7 +312,7 @@ TEST_F(Launches, KeepLinesAndColumns) {
   const int line_after = __LINE__;
   EXPECT_EQ(line_after - line, 2);
 #ifdef __clang__
-  const int open = 0;  // it gives the beginning of the call
+  const int open = 0;  // it reports the call's start
 #else
   const int open = 11;  // g++ its parenthesis
 #endif

@@ -64,7 +64,7 @@ TEST(Random, HostInterface) {
   ASSERT_EQ(curandCreateGeneratorHost(&generator, CURAND_RNG_PSEUDO_PHILOX4_32_10), CURAND_STATUS_SUCCESS);
   curandSetPseudoRandomGeneratorSeed(generator, 1234);
   ASSERT_EQ(curandGenerateUniform(generator, host, 8), CURAND_STATUS_SUCCESS);
-  EXPECT_EQ(host[0], first);  // a seed gives the same again
+  EXPECT_EQ(host[0], first);  // the same seed gives the same numbers
   curandDestroyGenerator(generator);
   cudaDeviceReset();
 }
@@ -125,7 +125,7 @@ TEST(Tools, RangesAndProfilers) {
 
 using Fft = Libraries;
 
-/// The transform as its definition says.
+/// The transform by its definition.
 std::vector<std::complex<double>> by_definition(const std::vector<std::complex<double>>& x, int sign) {
   const std::size_t n = x.size();
   std::vector<std::complex<double>> sums(n);
@@ -401,7 +401,7 @@ TEST_F(Sparse, IncompleteFactorsSolveASystem) {
                                  CUSPARSE_SPSV_ALG_DEFAULT, nullptr),
               CUSPARSE_STATUS_SUCCESS);
   }
-  for (int i = 0; i < 3; ++i) EXPECT_NEAR(z[i], i + 1, 1e-5);  // complete, since no entry is left out here
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(z[i], i + 1, 1e-5);  // complete, because no entry is dropped here
 }
 
 // ---- cuSOLVER

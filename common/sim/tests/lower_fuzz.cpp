@@ -19,7 +19,7 @@ namespace {
 std::mt19937 random_bits(20'240'229);  // NOLINT(cert-msc51-cpp): the same in each run
 std::size_t below(std::size_t n) { return random_bits() % n; }
 
-/// A replacement that says #line must name the place that follows it in the source.
+/// A replacement with #line must name the position that follows it in the source.
 void check_realigned(const std::string& source, const sim::edit& e) {
   const std::size_t at = e.text.rfind("\n#line ");
   if (at == std::string::npos) return;
@@ -91,7 +91,7 @@ void check(const std::string& source) {
     ASSERT_EQ(lowered, source);
   }
   check_inline_ptx(source, tokens);
-  // Refusing loses no line.
+  // Refusals keep all lines.
   const std::string refused = sim::apply(source, sim::refusals(source, tokens));
   ASSERT_EQ(std::count(refused.begin(), refused.end(), '\n'), std::count(source.begin(), source.end(), '\n')) << source;
 }

@@ -132,7 +132,7 @@ TEST(LowerLaunches, StaysOnTheLineInMacros) {
   EXPECT_EQ(lower_launches("CHECK([&] { k<<<1, 2>>>(); });"), "CHECK([&] { " + in_line("k", "1, 2") + "(); });");
   EXPECT_EQ(lower_launches("k<<<1>>>(x, [&] { j<<<2>>>(); });"),
             aligned("", "k", "1", 1) + "(x, [&] { " + in_line("j", "2") + "(); });");
-  // What a branch leaves open, the other one does not close.
+  // One branch does not close what the other leaves open.
   EXPECT_EQ(lower_launches("#if A\nf(\n#else\ng(\n#endif\nk<<<1>>>());"),
             "#if A\nf(\n#else\ng(\n#endif\n" + in_line("k", "1") + "());");
 }
@@ -204,7 +204,7 @@ TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
   for (const char* text :
        {"f((void*)other);", "void f(void*) const;", "(void)k;", "cudaLaunchKernel((void*)&other);", "k(1);"})
     EXPECT_EQ(lowered(text), text);
-  // No C++, but still there once, with its complaint.
+  // Not C++, but still there once, with a complaint.
   for (const char* text :
        {"cudaLaunchKernel((void*)s<<<cale<2>, a); rest", "cudaLaunchKernel((void*)<<<&other, a); rest"}) {
     const std::string once = lowered(text);
@@ -249,7 +249,7 @@ TEST(LowerLaunches, AlignsSharedMemory) {
 
 // ---- what is not simulated ------------------------------------------------------------------------------------------
 
-/// All that is refused, a line each.
+/// All refusals, one per line.
 std::string all_refused(const std::string& source) {
   std::string all;
   const std::vector<sim::token> tokens = sim::tokens_of(source);
@@ -334,7 +334,7 @@ TEST(Refusals, OfInlinePtxNameInstructionAndReason) {
   EXPECT_NE(all_refused("#define FENCE() \\\n  asm volatile(\"tcgen05.commit;\")"), "");
 }
 
-/// One asm statement of device code, translated, without what puts the lines right.
+/// One asm statement of device code, translated, without the #lines.
 std::string translated(const std::string& statement) {
   const std::string source = in_device_code(statement);
   std::string text = sim::apply(source, sim::assembler_edits(source, sim::tokens_of(source)));

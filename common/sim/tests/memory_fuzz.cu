@@ -29,7 +29,7 @@ struct block {
   std::uint64_t number = 0;
 };
 
-/// What the device should hold. Addresses are the device's own; nothing else is taken from it.
+/// What the device should hold. Only addresses are taken from the device.
 class model {
  public:
   using address = std::uintptr_t;
@@ -112,7 +112,7 @@ struct MemoryFuzz : testing::Test {
     m.add(address_of(p), bytes);
   }
 
-  /// In an allocation, near one, in one that is gone, or nowhere.
+  /// An address in an allocation, near one, in a freed one, or nowhere.
   std::uintptr_t some_address() {
     const auto from = [&](const auto& table, auto size) {
       const auto entry = std::next(table.begin(), static_cast<std::ptrdiff_t>(below(table.size())));
@@ -189,7 +189,7 @@ struct MemoryFuzz : testing::Test {
 
   template <class T>
   void touch(bool stores) {
-    // Aligned, but for a few that are alone.
+    // Aligned, except for a few single ones.
     std::uintptr_t at = some_address();
     int lanes = 1 + static_cast<int>(below(32)), stride = static_cast<int>(below(6)) - 1;
     if (below(3) == 0) lanes = 1;
@@ -225,7 +225,7 @@ struct MemoryFuzz : testing::Test {
           const bool gone = m.was_freed(a);
           if (!gone && !place) place = m.nearest(a);
           ++expected[what + (gone ? "after cudaFree" : "out of bounds")];
-          // The part of it that is inside is still written.
+          // The part that is inside is still written.
           for (std::size_t i = 0; stores && i < sizeof(T); ++i)
             if (block* part = m.holds(a + i, 1, offset))
               part->bytes[offset] = reinterpret_cast<std::uint8_t*>(&value)[i];

@@ -1,4 +1,4 @@
-// The runtime API on memory: its kinds, copies with a pitch, symbols, pools, what is freed or copied wrongly.
+// The runtime API for memory: its kinds, pitched copies, symbols, pools, wrong frees and copies.
 #include "runtime_test.hpp"
 
 #include <cstdlib>
@@ -161,7 +161,7 @@ std::string reports_since(std::size_t before) {
   return all;
 }
 
-// Each collection has its own reports: the second one of a line that the first one has named, too.
+// Each collection has its own reports, even of a line that an earlier one has named.
 TEST_F(Memory, SharedWithTheHostTooEarlyIsReportedInEachCollection) {
   float* managed = nullptr;
   cudaMallocManaged(&managed, 32 * sizeof *managed);
@@ -385,7 +385,7 @@ TEST_F(Memory, Symbols) {
   for (int i = 0; i < 8; ++i) numbers[i] = 0.5f * i;
   EXPECT_EQ(cudaMemcpyToSymbol(symbol, values, 8, 8), cudaSuccess);
   EXPECT_EQ(cudaMemcpyToSymbol(symbol, values, 8, 12), cudaErrorInvalidValue);
-  // Not by name, as until CUDA 5, and not by address.
+  // Neither by name, as before CUDA 5, nor by address.
   const char* name = "symbol";
   EXPECT_EQ(cudaMemcpyToSymbol(name, values, 8), cudaErrorInvalidSymbol);
   EXPECT_EQ(cudaMemcpyToSymbol("symbol", values, 4), cudaErrorInvalidSymbol);

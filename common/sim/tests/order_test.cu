@@ -1,5 +1,5 @@
-// Threads of a block that pass data on: what orders their accesses, and what is a race. Each way once as it should be
-// and once with a piece missing.
+// Threads of a block that hand over data: what orders their accesses, and what is a race. Each way is tried once
+// correctly and once with a piece missing.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -162,7 +162,7 @@ __global__ void by_number(int* out, int* memory) {
   int* data = data_of<Shared>(memory);
   const int t = threadIdx.x;
   data[t] = t;
-  if (t < 64) {  // the second half goes its own way
+  if (t < 64) {  // the second half takes another path
     if (Piece != missing::barrier) __barrier_sync_count(3, 64);
     out[t] = data[63 - t];
   } else {
@@ -234,7 +234,7 @@ TEST_F(Order, Barriers) {
   expect_race(by_barrier<missing::wait, true, 32>);
   expect_race(by_barrier<missing::wait, false, 32>);
   expect_race(by_barrier<missing::wait, true, 16>, 32);
-  expect_race(by_barrier<missing::arrival, true, 32>);  // one reader does not say that it is done
+  expect_race(by_barrier<missing::arrival, true, 32>);  // one reader does not signal that it is done
 }
 
 TEST_F(Order, NumberedBarriers) {

@@ -361,7 +361,7 @@ TEST(Ptx, Memory) {
   EXPECT_EQ(m.at("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 2 * 16 + 2);
   EXPECT_EQ(m.at("smsp__inst_executed_op_shared_st.sum"), 2);
   EXPECT_EQ(m.at("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 2 * 4);
-  // Loads with a stride of 16 bytes: 4-way conflicts; one more of one lane.
+  // Loads with a stride of 16 bytes: 4-way conflicts; one more load by one lane.
   EXPECT_EQ(m.at("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), 2 * 4 + 1);
 }
 

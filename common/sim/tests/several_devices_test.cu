@@ -1,5 +1,5 @@
 // What is reported between devices: accesses without peer access, streams and events of another device, races, and
-// collectives that do not fit. tests/programs/peers.cu and collectives.cu have what is right.
+// mismatched collectives. tests/programs/peers.cu and collectives.cu have the correct uses.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <nccl.h>
@@ -63,7 +63,7 @@ TEST_F(SeveralDevices, AKernelNeedsPeerAccess) {
   EXPECT_EQ(cudaDeviceEnablePeerAccess(0, 0), cudaErrorInvalidDevice);
   EXPECT_EQ(cudaDeviceEnablePeerAccess(4, 0), cudaErrorInvalidDevice);
   cudaDeviceSynchronize();
-  cudaSetDevice(1);  // it works in one direction
+  cudaSetDevice(1);  // access works in one direction only
   EXPECT_NE(
       only_report(observe([&] { add_one<<<1, 64>>>(there, here); })).find("call cudaDeviceEnablePeerAccess(0, 0)"),
       std::string::npos);
@@ -118,7 +118,7 @@ TEST_F(SeveralDevices, DevicesRaceUnlessAnEventOrdersThem) {
   EXPECT_NE(only_report(consume(false)).find("race between streams: load"), std::string::npos);
   EXPECT_TRUE(consume(true).reports.empty());
   cudaSetDevice(0);
-  cudaDeviceSynchronize();  // waits for this device alone
+  cudaDeviceSynchronize();  // waits only for this device
   add_one<<<1, 64>>>(first, first);
   cudaSetDevice(1);
   cudaDeviceSynchronize();

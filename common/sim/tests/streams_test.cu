@@ -1,4 +1,4 @@
-// Streams and events on the modelled clock, functions of the host, and graphs.
+// Streams and events on the modelled clock, host functions, and graphs.
 #include "runtime_test.hpp"
 
 #include <atomic>
@@ -107,7 +107,7 @@ TEST_F(Streams, CopiesFromPageableMemoryKeepTheHostBusy) {
   EXPECT_EQ(waits([&] { cudaEventRecord(event, copies), cudaEventSynchronize(event); }), std::pair(0.0, 1.0));
 }
 
-/// Copies between two streams and a kernel, each with what orders it and without.
+/// Copies between two streams and a kernel, each with and without ordering.
 TEST_F(Streams, CopiesRaceWithKernels) {
   constexpr int n = 4096;
   int *pinned = nullptr, *device = nullptr;
@@ -230,7 +230,7 @@ TEST_F(Streams, EventsWithoutATime) {
       << early;
   EXPECT_EQ(ms, -1);
   cudaDeviceSynchronize();
-  // Those who ask again are right: later, or until there is a time.
+  // Programs that ask again are right: later, or until there is a time.
   enqueue();
   EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaErrorNotReady);
   EXPECT_EQ(cudaEventSynchronize(stop), cudaSuccess);
@@ -252,7 +252,7 @@ TEST_F(Streams, HostFunctionsCallNoCuda) {
   ASSERT_EQ(cudaMallocManaged(&managed, 128), cudaSuccess);
   cudaMemset(managed, 0, 128);
   const std::size_t before = sim::host_faults().size();
-  // What its stream has done before is over; and a later kernel waits for it.
+  // Its stream's earlier work is over, and a later kernel waits for it.
   increment<<<1, 32, 0, stream>>>(managed, 32);
   cudaLaunchHostFunc(
       stream, [](void* p) { static_cast<int*>(p)[1] += 10; }, managed);
@@ -279,12 +279,12 @@ void add(void* data) {
   const addition& what = *static_cast<addition*>(data);
   *what.sum = what.a + what.b;
 }
-addition addition_for_the_host;  // not on the stack, where clang leaves out hooks
+addition addition_for_the_host;  // not on the stack, where clang omits hooks
 int sum_for_the_host, behind_a_mutex, behind_an_atomic;
 int computed() { return static_cast<int>(std::strlen("once")); }
 int computed_once() {
   static volatile int length = 4;
-  static int first = length + computed();  // who comes first stores it, behind a guard
+  static int first = length + computed();  // the first caller stores it, behind a guard
   return first;
 }
 std::mutex mutex_of_both;
@@ -384,7 +384,7 @@ TEST_F(Streams, MemoryOfHostFunctions) {
   EXPECT_EQ(sim::host_faults().size(), before) << sim::host_faults().back();
 }
 
-// What waits for a function's signal comes after what the function came after.
+// A waiter for a function's signal comes after everything that the function came after.
 TEST_F(Streams, AHostFunctionLetsAnotherThreadGoOn) {
   cudaStream_t stream, other;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
@@ -438,7 +438,7 @@ TEST_F(Streams, AGraphReadsALocalThatIsGone) {
   cudaFree(data);
 }
 
-// Here it may even throw; what comes after it is not in it.
+// Here it may even throw; what follows does not belong to it.
 TEST_F(Streams, AHostFunctionThrows) {
   const std::size_t before = sim::host_faults().size();
   EXPECT_THROW(cudaLaunchHostFunc(
@@ -565,14 +565,14 @@ TEST_F(Graphs, BuiltByHand) {
   ASSERT_EQ(cudaGraphAddMemcpyNode1D(&copy, graph, &kernel, 1, &result, device + 5, 4, cudaMemcpyDeviceToHost),
             cudaSuccess);
   ASSERT_EQ(cudaGraphAddDependencies(graph, &clear, &kernel, 1), cudaSuccess);
-  n = 0;  // the node has the value from when it was added
+  n = 0;  // the node has the value at the time it was added
   cudaGraphExec_t exec;
   ASSERT_EQ(cudaGraphInstantiate(&exec, graph), cudaSuccess);
   EXPECT_EQ(cudaGraphLaunch(exec, nullptr), cudaSuccess);
   EXPECT_EQ(cudaGraphLaunch(exec, nullptr), cudaSuccess);
   EXPECT_EQ(result, 1);
   ASSERT_EQ(cudaGraphAddDependencies(graph, &copy, &clear, 1), cudaSuccess);
-  EXPECT_EQ(cudaGraphInstantiate(&exec, graph), cudaErrorInvalidValue);  // a circle
+  EXPECT_EQ(cudaGraphInstantiate(&exec, graph), cudaErrorInvalidValue);  // a cycle
   cudaGetLastError();
 }
 

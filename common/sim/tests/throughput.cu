@@ -1,5 +1,5 @@
 // How many accesses per second and core the simulated device observes: a copy, a grid-stride triad, the tiled
-// transpose, a tiled matmul. With SIM_SAMPLE=64: what blocks cost that are not observed.
+// transpose, a tiled matmul. With SIM_SAMPLE=64: the cost of unobserved blocks.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -38,10 +38,10 @@ __global__ void multiply(float* c, const float* a, const float* b, int n) {
   c[row * n + column] = sum;
 }
 
-/// Seconds that all threads together have computed: per core, whatever else runs on the machine.
+/// The CPU seconds of all threads together: per core, whatever else runs on the machine.
 double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// What a call to drand48 takes: the measure for this machine, taken beside each repeat.
+/// The time of a drand48 call, the yardstick for this machine, measured with each repeat.
 double reference() {
   const int calls = 1'000'000;
   const double begin = seconds();
@@ -49,7 +49,7 @@ double reference() {
   return (seconds() - begin) / calls;
 }
 
-/// False where an access takes longer than `most` calls to drand48.
+/// False if an access takes longer than `most` calls of drand48.
 template <class Launch>
 bool measure(const char* what, double accesses, double most, Launch launch) {
   double best = 1, calls = 1e9;

@@ -1,5 +1,4 @@
-// Kernels whose threads wait for each other: which of them finish, and which are reported because nothing can end the
-// wait.
+// Kernels whose threads wait for each other: which finish, and which are reported because nothing can end the wait.
 #include <cooperative_groups.h>
 
 #include "device_test.hpp"
@@ -102,7 +101,8 @@ TEST_F(Waits, Infinite) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
 }
 
-// The number of polls is its only state. Compilers keep it in a floating-point register if calls preserve those.
+// The number of polls is the kernel's only state. Compilers keep it in a floating-point register if calls preserve
+// those.
 __global__ void poll_for_long(const volatile int* flag, float* polls) {
   float count = 0;
   while (*flag == 0 && count < 100000.0f) count += 1;

@@ -265,7 +265,7 @@ class lowering {
   const std::vector<token>& tokens_;
   std::vector<place> places_;
   std::vector<edit> edits_;
-  std::size_t launch_ = 0, floor_ = 0;  // the token <<<; the first that can be its kernel
+  std::size_t launch_ = 0, floor_ = 0;  // the token <<<; the first token that may belong to its kernel
   bool aligned_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Where the compiler thinks that it is: std::source_location, which clang 14 lacks; its own functions take its place.
+// The compiler's current position: std::source_location, or compiler builtins, because clang 14 lacks it.
 #pragma once
 
 #ifndef __clang__

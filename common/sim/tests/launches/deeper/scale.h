@@ -1,4 +1,4 @@
-// Includes what includes a launch, by a name that is only right from here.
+// Includes a file that includes a launch, by a name that is right only from here.
 #pragma once
 #include "scale_kernel.inl"
 constexpr int scale_line = __LINE__;
