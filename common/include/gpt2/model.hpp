@@ -55,7 +55,6 @@ enum class tensor {
 
 /// Floats in this tensor, or in one layer's part if each layer has its own.
 std::size_t size_of(const config& of, tensor which);
-/// The tensor's offset.
 std::size_t offset_of(const config& of, tensor which, int layer = 0);
 /// Number of floats in all tensors.
 std::size_t parameters(const config& of);

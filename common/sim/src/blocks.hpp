@@ -64,7 +64,6 @@ struct block_cluster {
   unsigned phase = 0;                  ///< of the cluster's barrier
 };
 
-/// A block that has started.
 struct running_block {
   std::uint64_t number = 0;
   std::shared_ptr<block_cluster> cluster;  // null: the block is alone

@@ -127,7 +127,6 @@ bool is_stream(cudaStream_t stream);
 bool is_capturing(cudaStream_t stream);
 /// Adds a node to the graph that captures the stream. `replay` receives the stream in which the graph is launched.
 sim_graph_node& record(cudaStream_t stream, cudaGraphNodeType type, std::function<void(cudaStream_t)> replay);
-/// The stream's device.
 int device_of(cudaStream_t stream);
 /// The stream's number in Nsight Compute and CUPTI.
 std::uint32_t tool_number(cudaStream_t stream);

@@ -63,7 +63,6 @@ const auto& table_of(F f) {
   }();
   return table;
 }
-/// The elements of a chunk.
 void decode_chunk(element e, std::uintptr_t from, float* to) {
   unsigned char bytes[chunk_bytes];
   std::memcpy(bytes, reinterpret_cast<const void*>(from), chunk_bytes);
