@@ -15,19 +15,19 @@ constexpr int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 template <int width>
 __device__ void load(float* values, const float* from) {
   if constexpr (width == 4) {
-    const float4 x = __ldcs(reinterpret_cast<const float4*>(from));
+    const float4 x = *reinterpret_cast<const float4*>(from);
     values[0] = x.x, values[1] = x.y, values[2] = x.z, values[3] = x.w;
   } else {
-    values[0] = __ldcs(from);
+    values[0] = *from;
   }
 }
 
 template <int width>
 __device__ void store(float* to, const float* values) {
   if constexpr (width == 4)
-    __stcs(reinterpret_cast<float4*>(to), make_float4(values[0], values[1], values[2], values[3]));
+    *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
   else
-    __stcs(to, values[0]);
+    *to = values[0];
 }
 
 // ---- elements alone ------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // LayerNorm and the causal softmax, one kernel each. A row belongs to a warp, or to the four warps of a block where it
-// is longer than 1024; it is loaded once, stays in registers, and only sums and maxima travel between the lanes.
+// is long; it is loaded once, stays in registers, and only sums and maxima travel between the lanes.
 #include <lab/device.hpp>
 
 #include "forward.hpp"
@@ -31,11 +31,13 @@ __device__ float reduced(float value, float* partial, operation combine) {
   return value;
 }
 
-/// `width` floats side by side: 4 where each row starts at a multiple of 16 bytes, else 1.
-template <int width>
+/// `width` floats side by side: 4 where each row starts at a multiple of 16 bytes, else 1. `once`: they are not read
+/// again.
+template <int width, bool once = false>
 __device__ void load(float* values, const float* from) {
   if constexpr (width == 4) {
-    const float4 x = *reinterpret_cast<const float4*>(from);
+    const auto* const quad = reinterpret_cast<const float4*>(from);
+    const float4 x = once ? __ldcs(quad) : *quad;
     values[0] = x.x, values[1] = x.y, values[2] = x.z, values[3] = x.w;
   } else {
     values[0] = *from;
@@ -105,7 +107,7 @@ __global__ void causal_softmax_kernel(float* out,           // (rows, tokens)
     const int c = k * lanes + width * lane;
     for (int i = 0; i < width; ++i) x[k + i] = -INFINITY;
     if (c + width - 1 <= last) {
-      load<width>(x + k, scores + start + c);
+      load<width, true>(x + k, scores + start + c);
     } else {
       for (int i = 0; i < width; ++i)
         if (c + i <= last) x[k + i] = scores[start + c + i];
@@ -141,11 +143,13 @@ void layer_norm(float* out, const float* in, const float* weight, const float* b
 
 void causal_softmax(float* out, const float* scores, int matrices, int tokens, float scale, cudaStream_t stream) {
   const bool wide = tokens % 4 == 0;
-  const int warps = tokens > 1024 ? warps_in_block : 1, rows = matrices * tokens;
+  const int warps = tokens > 512 ? warps_in_block : 1, rows = matrices * tokens;
   const auto kernel =
       tokens > 1024
           ? (wide ? causal_softmax_kernel<4, 32, warps_in_block> : causal_softmax_kernel<1, 32, warps_in_block>)
-      : tokens > 256 ? (wide ? causal_softmax_kernel<4, 32, 1> : causal_softmax_kernel<1, 32, 1>)
+      : tokens > 512
+          ? (wide ? causal_softmax_kernel<4, 8, warps_in_block> : causal_softmax_kernel<1, 8, warps_in_block>)
+      : tokens > 256 ? (wide ? causal_softmax_kernel<4, 16, 1> : causal_softmax_kernel<1, 16, 1>)
                      : (wide ? causal_softmax_kernel<4, 8, 1> : causal_softmax_kernel<1, 8, 1>);
   kernel<<<ceil_div(rows, warps_in_block / warps), 32 * warps_in_block, 0, stream>>>(out, scores, rows, tokens, scale);
   LAB_CUDA_CHECK(cudaGetLastError());
