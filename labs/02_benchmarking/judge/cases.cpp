@@ -429,9 +429,9 @@ test_case real_case(const std::string& name, int64_t times) {
       if (!(s >= 0)) s = -1;  // NaN cannot be sorted
     std::sort(said.begin(), said.end());
     std::nth_element(plain.begin(), plain.begin() + 25, plain.end());
-    for (const auto& [other, name] : {std::pair{all[3], "Google Benchmark says"}, {plain[25], "plain samples show"}})
+    for (const auto& [other, whose] : {std::pair{all[3], "Google Benchmark says"}, {plain[25], "plain samples show"}})
       if (const double ratio = said[1] / other; !(ratio >= 1.0 / 3 && ratio <= 3))
-        return text("reports ", said[1], " s per call, which is ", ratio, " times what ", name);
+        return text("reports ", said[1], " s per call, which is ", ratio, " times what ", whose);
     return std::string();
   };
   return result;

@@ -502,9 +502,9 @@ std::vector<double> records() {
 std::vector<double> h100() {
   const auto first_power = [](double copied_bytes_per_us) {
     for (int power = 1;; ++power) {
-      const double bytes = 4 * std::pow(4.0, power);
-      const double core = bytes / (bytes <= 0x1p20 ? 32e3 : bytes <= 0x1p24 ? 22e3 : 8.5e3);
-      if (15 + bytes / 2.8e6 + bytes / copied_bytes_per_us < core) return static_cast<double>(power);
+      const double table = 4 * std::pow(4.0, power);
+      const double core = table / (table <= 0x1p20 ? 32e3 : table <= 0x1p24 ? 22e3 : 8.5e3);
+      if (15 + table / 2.8e6 + table / copied_bytes_per_us < core) return static_cast<double>(power);
     }
   };
   return {first_power(std::numeric_limits<double>::infinity()), first_power(53.8e3), 8 * 630 + 760};
