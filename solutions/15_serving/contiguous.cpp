@@ -117,7 +117,7 @@ nlohmann::ordered_json measure(int sequences, int tokens, bool json) {
     std::vector<float>& to = &one == all.data() ? expected : got;
     LAB_CUDA_CHECK(cudaMemcpy(to.data(), out.data(), out.bytes(), cudaMemcpyDeviceToHost));
     if (!std::all_of(to.begin(), to.end(), [](float x) { return std::isfinite(x); }))
-      throw std::runtime_error(std::string(one.name) + ": a result is no number");
+      throw std::runtime_error(std::string(one.name) + ": a result is not a number");
     for (std::size_t i = 0; &to == &got && i < got.size(); ++i)
       if (std::abs(got[i] - expected[i]) > 1e-5f)
         throw std::runtime_error(std::string(one.name) + ": another result than with " + all[0].name);
