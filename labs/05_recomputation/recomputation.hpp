@@ -45,7 +45,8 @@ void forward_host(float* out, float* kept,  // (n), (2, n), host
                   const float* in,          // (n)
                   std::size_t n);
 
-/// d_in = d_out times the derivative of the chain at `in`, after a call of forward_host with the same `in` and `kept`.
+/// d_in = d_out times the derivative of the chain at `in`, after a call of forward_host with the same `in` and `kept`,
+/// and perhaps calls with others.
 void backward_host(float* d_in,                         // (n), host
                    const float* in, const float* kept,  // (n), (2, n)
                    const float* d_out,                  // (n)

@@ -241,11 +241,12 @@ int64_t least_again(std::span<const int64_t> bytes, std::span<const int64_t> flo
   return best;
 }
 
-/// A chain of `layers` layers. Random ones have at most 16 layers and a budget by budget_for(); longer ones have their
+/// A chain of `layers` layers. Random ones have at most 20 layers and a budget by budget_for(); close ones are random
+/// ones whose FLOPs differ only in bits that a double loses; longer ones have their
 /// own entry: equal ones with a budget of about `part` times sqrt(layers) activations, mixed ones with 1 to 4 bytes per
 /// layer and a budget in bytes.
 test_case checkpoints(const std::string& kind, int64_t layers, double part) {
-  const bool random = kind == "random", mixed = kind == "mixed";
+  const bool close = kind == "close", random = close || kind == "random", mixed = kind == "mixed";
   test_case result;
   result.entry = random ? "choose_checkpoints" : "choose_checkpoints_long";
   result.id = result.entry + "/" + kind + "-" + std::to_string(layers) + "-" +
@@ -262,7 +263,7 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
     int64_t budget = unit * static_cast<int64_t>(std::ceil(part * std::sqrt(static_cast<double>(layers))));
     if (random) {
       for (int64_t& b : bytes) b = draw(1, 1000) * (large ? 1 << 26 : 1);
-      for (int64_t& f : flops) f = draw(1, 1000) * (work / 1000);
+      for (int64_t& f : flops) f = close ? (int64_t{1} << 58) + draw(0, 15) : draw(1, 1000) * (work / 1000);
       budget = budget_for(bytes, flops, part, part > 0.3);
     }
     if (mixed) {
@@ -478,17 +479,19 @@ std::vector<test_case> cases() {
   }
   for (int64_t layers = 1; layers <= 16; ++layers)
     for (const double part : {0.0, 0.1, 0.4, 1.0}) all.push_back(checkpoints("random", layers, part));
+  all.push_back(checkpoints("random", 20, 0.1));
+  all.push_back(checkpoints("close", 12, 0.4));
   for (const int64_t layers : {9, 64, 100, 257})
     for (const double part : {2.0, 2.5}) all.push_back(checkpoints("equal", layers, part));
   for (const double part : {2.5, 3.0, 4.0}) all.push_back(checkpoints("mixed", 60, part));
-  for (const int64_t layers : {1, 2, 3, 8, 21, 40})
+  for (const int64_t layers : {1, 2, 3, 8, 21, 40, 100})
     for (const double share : {0.0, 0.3, 0.6, 1.0}) all.push_back(backpropagate(layers, share));
   for (const int64_t layers : {1, 3, 8, 12})
     for (const double part : {0.0, 0.4}) all.push_back(train_step("random", layers, part));
   all.push_back(train_step("equal", 64, 0));
   all.push_back(
       lab::figures_case("cpu_chain/262144", [] { return std::vector{lab05::recomputed_over_stored(1 << 18)}; }));
-  all.push_back(backward_digits(4099));
+  for (const int64_t n : {1, 4096, 4099, 4101}) all.push_back(backward_digits(n));
   all.push_back(roofline());
   for (const char* way : {"", "_stored"}) {
     all.push_back(timed(forward(std::string("forward") + way, 1 << 28)));
@@ -517,7 +520,9 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(lab::like(counted ? "forward/1048576" : "", forward("forward", n)));
     all.push_back(lab::like(counted ? "backward/1048576" : "", backward("backward", n)));
   }
-  all.push_back(checkpoints("equal", size(258, 400), 2.2));
+  all.push_back(checkpoints("equal", size(401, 500), 2.2));
+  all.push_back(checkpoints("random", size(17, 20), 0.2));
+  all.push_back(backward_digits(size(4102, 20'000)));
   all.push_back(backpropagate(size(41, 60), 0.3));
   return all;
 }
