@@ -77,8 +77,8 @@ constexpr lab::entry table[] = {
      }},
     {"triad", lab::part::host,
      [](const lab::call& c) {
-       triad(c.output<float>(0) + c.parameter(1), c.input<float>(0), c.input<float>(1), *c.input<float>(2),
-             static_cast<std::size_t>(c.parameters.at(0)));
+       triad(c.output<float>(0) + c.parameter(1), c.input<float>(0) + c.parameter(2),
+             c.input<float>(1) + c.parameter(3), *c.input<float>(2), static_cast<std::size_t>(c.parameters.at(0)));
      }},
     {"fma_chains", lab::part::host,
      [](const lab::call& c) {

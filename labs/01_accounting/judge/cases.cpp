@@ -2,11 +2,13 @@
 // count: transformer.hpp is run with numbers that count their own operations. Single products, and models too large to
 // run, have a formula.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <lab/case.hpp>
 #include <lab/ceilings.hpp>
 #include <lab/compare.hpp>
@@ -195,12 +197,14 @@ void add_memory(std::vector<test_case>& all) {
   all.push_back(rows_case(training, "gpt2", fixed(gpt2_rows({4, 1024, 4, 4}))));
   all.push_back(rows_case(training, "gpt2_mixed", fixed(gpt2_rows({64, 1024, 4, 2}))));
   all.push_back(rows_case(training, "huge", fixed(huge_row({huge, 1e6, 4, 2}))));
+  all.push_back(rows_case(training, "gpt2_narrow", fixed(gpt2_rows({4, 1024, 2.25, 0.5}))));
   all.push_back(rows_case(training, "counted", drawn_models(6, {{1, 5}, {1, 8}, {1, 8}, {1, 8}})));
   const formula cache{
       "kv_cache_bytes", with(of_model, {"batch", "tokens", "bytes_each"}), {"bytes"}, [](const double* a) {
         return doubles{a[5] * counted(a, a[6], true).cached * a[7]};
       }};
   all.push_back(rows_case(cache, "gpt2", fixed(gpt2_rows({1, 1024, 2}))));
+  all.push_back(rows_case(cache, "gpt2_narrow", fixed(gpt2_rows({1, 1024, 0.5}))));
   all.push_back(rows_case(cache, "huge", fixed(huge_row({huge, 1e6, 2}))));
   all.push_back(rows_case(cache, "counted", drawn_models(6, {{1, 5}, {1, 8}, {1, 8}})));
 }
@@ -262,20 +266,47 @@ void add_formats(std::vector<test_case>& all) {
                        },
                        0};
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  // The lecture's 1e-8, which fp16 cannot hold; the edges of fp16; a tie; 1 + 1/512, which is 1 in bf16; infinities.
-  all.push_back(rows_case(
-      stored, "worked",
-      fixed({5, 10, 1e-8, 8, 7, 1e-8,        5,  10, 65'519, 5, 10, 65'520, 5, 10, -7e4,     5, 10, 6e-8,
-             5, 10, 2e-8, 8, 7, 1.001953125, 5,  10, 2049,   5, 10, 2051,   8, 23, 0.1,      5, 2,  0.1,
-             5, 10, 0,    8, 7, -3.4e38,     11, 52, 0.1,    9, 30, 0.1,    5, 10, infinity, 8, 7,  -infinity})));
+  // The lecture's 1e-8, which fp16 cannot hold; the edges of fp16; a tie, and hardly more than one; 1 + 1/512, which is
+  // 1 in bf16; infinities.
+  all.push_back(rows_case(stored, "worked", fixed({5,  10, 1e-8,
+                                                   8,  7,  1e-8,
+                                                   5,  10, 65'519,
+                                                   5,  10, 65'520,
+                                                   5,  10, -7e4,
+                                                   5,  10, 6e-8,
+                                                   5,  10, 2e-8,
+                                                   8,  7,  1.001953125,
+                                                   5,  10, 2049,
+                                                   5,  10, 2051,
+                                                   8,  23, 0.1,
+                                                   5,  2,  0.1,
+                                                   5,  10, 0,
+                                                   8,  7,  -3.4e38,
+                                                   11, 52, 0.1,
+                                                   9,  30, 0.1,
+                                                   5,  10, infinity,
+                                                   8,  7,  -infinity,
+                                                   5,  10, 1 + 0x1p-11 + 0x1p-50,
+                                                   11, 10, 0.1,
+                                                   10, 10, 0.1,
+                                                   3,  2,  0.1})));
+  // What == cannot compare.
+  test_case special = rows_case(stored, "special", fixed({5, 10, -0.0, 8, 7, NAN}));
+  special.check = [](std::span<const buffer>, std::span<const buffer> outputs) -> std::string {
+    const auto got = outputs[0].as<double>();
+    if (got[0] != 0 || !std::signbit(got[0])) return fmt::format("of value = -0: got {}, expected -0", got[0]);
+    return std::isnan(got[1]) ? "" : fmt::format("of value = NaN: got {}, expected NaN", got[1]);
+  };
+  all.push_back(std::move(special));
   // So near a tie that a float cannot distinguish them.
   all.push_back(rows_case(stored, "near_ties", fixed({5, 10, 1.0004882822, 5, 10, 1.0014648427, 8, 7, -1.003906251})));
   all.push_back(rows_case(stored, "drawn", [](std::uint64_t seed) {
     lab::random_sizes size(seed);
     doubles rows;
     for (int i = 0; i < 40; ++i) {
-      const int64_t exponent_bits = size(4, 8), mantissa_bits = size(2, 23);
-      const int64_t reach = (int64_t{1} << (exponent_bits - 1)) + mantissa_bits;
+      const int64_t exponent_bits = size(2, 11), mantissa_bits = size(2, 23);
+      // beyond both ends of the format, but not of a double
+      const int64_t reach = std::min<int64_t>((int64_t{1} << (exponent_bits - 1)) + mantissa_bits, 1023);
       const double value = std::ldexp(static_cast<double>(size(-(int64_t{1} << 30), int64_t{1} << 30)),
                                       static_cast<int>(size(-reach, reach)) - 30);
       rows.insert(rows.end(), {static_cast<double>(exponent_bits), static_cast<double>(mantissa_bits), value});
@@ -293,13 +324,13 @@ void add_planning(std::vector<test_case>& all) {
         return doubles{a[0] / ((a[1] + a[2]) * a[3])};
       }};
   // The lecture's ReLU: 8 bytes a FLOP in fp32, 4 in fp16.
-  all.push_back(rows_case(elementwise, "relu", fixed({1, 1, 1, 4, 1, 1, 1, 2})));
+  all.push_back(rows_case(elementwise, "relu", fixed({1, 1, 1, 4, 1, 1, 1, 2, 1, 1, 1, 2.25, 1, 1, 1, 0.5})));
   all.push_back(rows_case(elementwise, "drawn", drawn(6, {{1, 50}, {0, 5}, {1, 5}, {1, 8}})));
   const formula matmul{"matmul_intensity", {"m", "n", "k", "bytes_each"}, {"FLOP per byte"}, [](const double* a) {
                          const double m = a[0], n = a[1], k = a[2];
                          return doubles{2 * m * n * k / (a[3] * (m * k + k * n + m * n))};
                        }};
-  all.push_back(rows_case(matmul, "worked", fixed({4096, 4096, 4096, 2, 1, 3072, 768, 2})));
+  all.push_back(rows_case(matmul, "worked", fixed({4096, 4096, 4096, 2, 1, 3072, 768, 2, 1, 3072, 768, 0.5})));
   all.push_back(rows_case(matmul, "huge", fixed({huge, huge, huge, 2})));
   all.push_back(rows_case(matmul, "drawn", drawn(6, {{1, 5000}, {1, 5000}, {1, 5000}, {1, 8}})));
   const formula seconds{
@@ -319,7 +350,7 @@ void add_planning(std::vector<test_case>& all) {
       }};
   all.push_back(rows_case(
       hfu, "worked",
-      fixed({70e9, 1'206'000, 1024 * h100, 0, 70e9, 1'206'000, 1024 * h100, 1, 70e9, 1'206'000, 1024 * h100, 0.25})));
+      fixed({70e9, 1'206'000, 1024 * h100, 0, 70e9, 1'206'000, 1024 * h100, 1, 70e9, 1'206'000, 1024 * h100, 0.3})));
   all.push_back(rows_case(hfu, "drawn", drawn(4, {{1, 1000}, {1, 1000}, {1, 1'000'000}, {0, 1}})));
   const formula days{
       "training_days", {"parameters", "tokens", "devices", "peak_flops", "mfu"}, {"days"}, [](const double* a) {
@@ -333,31 +364,33 @@ void add_planning(std::vector<test_case>& all) {
         return doubles{a[0] * a[1] / a[2]};
       }};
   // The lecture's question, whose answer is 40 billion.
-  all.push_back(rows_case(largest, "worked", fixed({8, 80e9, 16})));
+  all.push_back(rows_case(largest, "worked", fixed({8, 80e9, 16, 8, 80e9, 2.25, 8, 80e9, 0.5})));
   all.push_back(rows_case(largest, "drawn", drawn(4, {{1, 100}, {1, 1000}, {1, 20}})));
 }
 
 // ---- peaks ---------------------------------------------------------------------------------------------------------
 
-/// `a` begins `skipped` floats into output 0, which starts at a multiple of 256 bytes.
-test_case triad(int64_t n, int64_t skipped = 0) {
+/// `a`, `b` and `c` begin so many floats into their buffers, which start at a multiple of 256 bytes.
+test_case triad(int64_t n, std::array<int64_t, 3> skipped = {}) {
   test_case result;
-  result.id = "triad/" + std::to_string(n) + (skipped > 0 ? "-unaligned" : "");
+  result.id = "triad/" + std::to_string(n);
+  if (skipped != std::array<int64_t, 3>{}) result.id += fmt::format("-unaligned-{}", fmt::join(skipped, "-"));
   result.entry = "triad";
   result.where = lab::part::host;
-  result.parameters = {n, skipped};
-  result.outputs = {{dtype::f32, n + skipped}};
-  result.inputs = [n](std::uint64_t seed) {
-    const auto count = static_cast<std::size_t>(n);
-    return lab::buffers(buffer::of(lab::random_floats(count, seed)), buffer::of(lab::random_floats(count, seed + 1)),
+  result.parameters = {n, skipped[0], skipped[1], skipped[2]};
+  result.outputs = {{dtype::f32, n + skipped[0]}};
+  result.inputs = [=](std::uint64_t seed) {
+    const auto b = static_cast<std::size_t>(n + skipped[1]), c = static_cast<std::size_t>(n + skipped[2]);
+    return lab::buffers(buffer::of(lab::random_floats(b, seed)), buffer::of(lab::random_floats(c, seed + 1)),
                         buffer::of(lab::random_floats(1, seed + 2)));
   };
   result.check = [skipped](std::span<const buffer> before, std::span<const buffer> outputs) {
-    const auto b = before[0].as<float>(), c = before[1].as<float>();
+    const auto from = [&](std::size_t i) { return static_cast<std::size_t>(skipped[i]); };
+    const auto b = before[0].as<float>().subspan(from(1)), c = before[1].as<float>().subspan(from(2));
     const float scale = before[2].as<float>()[0];
     floats want(b.size());
     for (std::size_t i = 0; i < want.size(); ++i) want[i] = b[i] + scale * c[i];
-    const auto all = outputs[0].as<float>(), unused = all.first(static_cast<std::size_t>(skipped));
+    const auto all = outputs[0].as<float>(), unused = all.first(from(0));
     if (!std::all_of(unused.begin(), unused.end(), [](float one) { return std::isnan(one); }))
       return std::string("wrote out of bounds, before `a`");
     return lab::mismatch(all.subspan(unused.size()), want, {2e-7, 0});  // fused or not: half a unit of numbers below 2
@@ -446,9 +479,22 @@ test_case device_case(std::string entry, std::string sizes, std::vector<int64_t>
 }
 
 test_case copy(int64_t n) {
-  return device_case(
-      "copy", std::to_string(n), {n}, {n}, {n},
-      [](std::span<const buffer> in) { return floats(in[0].as<float>().begin(), in[0].as<float>().end()); }, {});
+  test_case result = device_case("copy", std::to_string(n), {n}, {n}, {n}, nullptr, {});
+  // From subnormal to almost the largest, -0 included: no sum and no detour through an int keeps all of them.
+  result.inputs = [n](std::uint64_t seed) {
+    floats x = lab::long_tailed_floats(static_cast<std::size_t>(n), 1.0f, 3e38f, seed);
+    lab::for_each_index(x.size(), [&](std::size_t i) {
+      if (std::abs(x[i]) < 0.05f) x[i] *= 1e-43f;
+    });
+    return lab::buffers(buffer::of(x));
+  };
+  result.check = [](std::span<const buffer> before, std::span<const buffer> outputs) {
+    const auto want = before[0].as<float>(), got = outputs[0].as<float>();
+    std::string wrong = lab::mismatch(got, want, {});
+    if (wrong.empty() && std::memcmp(got.data(), want.data(), want.size_bytes()) != 0) wrong = "a -0 has lost its sign";
+    return wrong;
+  };
+  return result;
 }
 
 // ---- what the predictions are about --------------------------------------------------------------------------------
@@ -581,7 +627,8 @@ std::vector<test_case> cases() {
   add_formats(all);
   add_planning(all);
   for (int64_t n : {1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 1000, 100'003}) all.push_back(triad(n));
-  for (int64_t n : {1, 3, 16, 1000}) all.push_back(triad(n, 1));
+  for (int64_t n : {1, 3, 16, 1000}) all.push_back(triad(n, {1, 0, 0}));
+  all.push_back(triad(1000, {0, 3, 5}));
   for (const auto& [n, rounds] : {std::pair<int64_t, int64_t>{1, 1},
                                   {7, 3},
                                   {16, 100},
@@ -612,7 +659,8 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
   std::vector<test_case> all;
   for (int i = 0; i < 2; ++i) {
-    all.push_back(triad(size(2, 20'000)));
+    const int64_t n = size(2, 20'000), skipped = size(0, 7);
+    all.push_back(triad(n, {0, skipped, size(1, 7)}));
     all.push_back(chains("fma_chains", size(2, 5000), size(1, 60)));
     all.push_back(copy(size(5, 20'000)));
     all.push_back(chains("device_fma_chains", size(2, 5000), size(1, 60)));
