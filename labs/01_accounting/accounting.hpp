@@ -1,8 +1,8 @@
 // Lab 01, accounting: what your files must define.
 //
 // All numbers are doubles: training runs have more FLOPs than 64 bits can count. One multiplication or one addition is
-// one FLOP. `data` is the number of vectors that go through a layer: batch x tokens for a transformer. Sizes are at least
-// 1.
+// one FLOP. `data` is the number of vectors that go through a layer: batch x tokens for a transformer. Sizes are at
+// least 1.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -62,8 +62,8 @@ int admit(pager* p, const int* tokens, int count);
 int fork(pager* p, int sequence);
 
 /// The sequence's next token. A page that another sequence shares is never written: if the token's place is in a shared
-/// page, the sequence gets a copy of its own, and *copy, in which both pages are -1 before the call, says which. False if
-/// this needs a page and none is free; then nothing has changed.
+/// page, the sequence gets a copy of its own, and *copy, in which both pages are -1 before the call, says which. False
+/// if this needs a page and none is free; then nothing has changed.
 bool append(pager* p, int sequence, int token, page_copy* copy);
 
 /// The sequence's first pages in order, at most `room` of them, into `table`. Returns how many it wrote.

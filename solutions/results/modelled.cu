@@ -1,4 +1,8 @@
-// Solutions of labs 03, 04 and 06, for the times that the simulated device models: a table of comparison.md.
+// Solutions of labs 03, 04 and 06, for the times that the simulated device models: a table of comparison.md. In the
+// root:
+//   ./course run --device rtx4090 --sample 16 solutions/results/modelled.cu solutions/03_coalescing/handin/transpose.cu
+//     solutions/04_fusion/handin/fused.cu solutions/06_tiling/handin/sgemm.cu -Icommon/include -Ilabs/03_coalescing
+//     -Ilabs/04_fusion -Ilabs/06_tiling
 #include <lab/device.hpp>
 
 #include "../../labs/03_coalescing/coalescing.hpp"
