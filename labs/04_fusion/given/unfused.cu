@@ -145,8 +145,8 @@ void gelu_unfused(float* out, const float* in, int n, cudaStream_t stream) {
   unary(out, out, n, stream, scale{0.79788456f});
   unary(out, out, n, stream, tangent{});
   unary(out, out, n, stream, add_constant{1.0f});
-  binary(out, in, out, n, stream, multiply{});  // x (1 + tanh ...)
   unary(out, out, n, stream, scale{0.5f});
+  binary(out, in, out, n, stream, multiply{});  // x (1 + tanh ...) / 2; twice x may be too large for a float
 }
 
 void sin2_plus_cos2_unfused(float* out, float* scratch, const float* in, int n, cudaStream_t stream) {
