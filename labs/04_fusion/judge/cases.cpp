@@ -273,9 +273,6 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(rows_of(entry, 2, size(16'300, 16'384)));
     all.push_back(like(entry + "/2048x1024", rows_of(entry, rows, columns)));
   }
-  // More than a grid has in y; seconds each, so one of them.
-  const std::string any = size(0, 1) == 0 ? "layernorm" : "softmax";
-  all.push_back(rows_of(any, size(65'536, 66'000), 1));
   const int64_t n = 8192 * size(40, 100);
   all.push_back(like("gelu/1048576", gelu_of("gelu", n)));
   all.push_back(like("sin2_plus_cos2/1048576", sine("sin2_plus_cos2", n)));
