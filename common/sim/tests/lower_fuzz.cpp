@@ -87,7 +87,8 @@ void check(const std::string& source) {
   ASSERT_EQ(sim::lower_launches(lowered), lowered) << source;
   if (without_blanks(source).find("<<<") == std::string::npos && source.find("cudaLaunch") == std::string::npos &&
       source.find("cudaGraph") == std::string::npos && source.find("cudaGetFuncBySymbol") == std::string::npos &&
-      source.find("alignas") == std::string::npos && source.find("unroll") == std::string::npos) {
+      source.find("alignas") == std::string::npos && source.find("unroll") == std::string::npos &&
+      source.find("__cluster_dims__") == std::string::npos) {
     ASSERT_EQ(lowered, source);
   }
   check_inline_ptx(source, tokens);

@@ -100,7 +100,8 @@ addEventListener('load', async () => {
         const row = d.querySelector('.counts.chosen').getBoundingClientRect(), pane = d.getElementById('source').getBoundingClientRect();
         return row.height === 0 || row.top < pane.top || row.bottom > pane.bottom;
       };
-      for (let tries = 50; outside() && tries > 0; --tries) await new Promise(later => setTimeout(later, 100));
+      // A frame tells the page of its new size before it calls back; timers may run out before there is one.
+      for (let frames = 10; outside() && frames > 0; --frames) await new Promise(requestAnimationFrame);
       if (outside()) bad.push('the chosen line is outside the source');
     }
     for (let n = 0; n < w.eval('data').launches.length; ++n) {
