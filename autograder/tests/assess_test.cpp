@@ -25,21 +25,19 @@ struct scripted : executor {
   int calls = 0;
   std::vector<std::string> asked;
   std::vector<double> call_seconds, ceiling_seconds;
-  std::vector<std::byte> bytes;
 
-  std::span<std::byte> memory(std::size_t size) override {
-    if (bytes.size() < size + page_bytes) bytes.resize(size + page_bytes);
-    const auto start = reinterpret_cast<std::uintptr_t>(bytes.data()) % page_bytes;
-    return std::span(bytes).subspan(start ? page_bytes - start : 0, size);
-  }
-  answer run(const lab::request& what, const std::function<void()>&,
+  answer run(const lab::request& what, const buffer_access& buffers, const std::function<void()>&,
              const std::function<void(std::span<std::byte>)>&) override {
     const double start = lab::raw_seconds();
     ++calls;
     asked = what.metrics;
-    const auto* in = reinterpret_cast<const float*>(what.inputs[0].data());
-    auto* out = reinterpret_cast<float*>(what.outputs[0].data());
-    for (std::size_t i = 0; right && i < what.inputs[0].size() / sizeof(float); ++i) out[i] = 2 * in[i];
+    const layout where = layout_of(what);
+    std::vector<std::byte> memory(where.bytes);
+    buffers.give(memory);
+    const auto* in = reinterpret_cast<const float*>(memory.data() + where.inputs[0]);
+    auto* out = reinterpret_cast<float*>(memory.data() + where.outputs[0]);
+    for (std::size_t i = 0; right && i < what.input_specs[0].bytes() / sizeof(float); ++i) out[i] = 2 * in[i];
+    buffers.take(memory);
     std::this_thread::sleep_for(takes);
     answer got;
     if (what.what == lab::action::profile) got.response.metrics = metrics;

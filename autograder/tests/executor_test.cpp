@@ -210,10 +210,10 @@ TEST(Executor, ATimedCallSharesTheJudgesCore) {
   const auto e = runner();
   const std::string all = e->run(request("cores")).response.error;
   int core = -1;
-  const std::string timed = e->run(request("cores"), [&] { core = sched_getcpu(); }).response.error;
+  const std::string timed = e->run(request("cores"), {}, [&] { core = sched_getcpu(); }).response.error;
   EXPECT_EQ(timed, std::to_string(core) + " ");
   EXPECT_EQ(e->run(request("cores")).response.error, all) << "afterwards it may use them all again";
-  e->run(request("exit"), [] {});
+  e->run(request("exit"), {}, [] {});
   EXPECT_EQ(e->run(request("cores")).response.error, all) << "after a crash too";
 }
 
@@ -250,7 +250,7 @@ TEST(Executor, RefusesNewThreadsAndProcesses) {
   };
   for (const char* door : {"thread", "thread_of_the_helper", "fork"})
     expect_refused(runner()->run(request(door)), door);
-  for (const char* door : {"thread", "fork"}) expect_refused(runner()->run(request(door), [] {}), door);
+  for (const char* door : {"thread", "fork"}) expect_refused(runner()->run(request(door), {}, [] {}), door);
 }
 
 lab::request counted(std::string entry, std::int64_t parameter) {
@@ -321,13 +321,13 @@ TEST(Executor, ACallAfterDoneIsTooLateToMatter) {
   const auto e = runner();
   lab::request what = counted("yields_after_done", 100);
   what.output_specs = {{lab::dtype::u8, 8}};
-  const layout where = layout_of(what);
-  place(what, where, e->memory(where.bytes));
-  what.outputs[0][0] = std::byte{0};
-  const answer got = e->run(what);
+  const std::size_t at = layout_of(what).outputs[0];
+  std::byte left{1};
+  const answer got =
+      e->run(what, {[&](auto memory) { memory[at] = std::byte{0}; }, [&](auto memory) { left = memory[at]; }});
   ASSERT_EQ(got.end, answer::ending::answered) << got.what;
   EXPECT_EQ(got.calls, call_counts{});
-  EXPECT_EQ(what.outputs[0][0], std::byte{0}) << "what it computed with calls that were not counted";
+  EXPECT_EQ(left, std::byte{0}) << "what it computed with calls that were not counted";
 }
 
 /// A runner whose system calls are not limited, as on a GPU.
@@ -385,7 +385,7 @@ TEST_F(OpenRunner, FindsTheDoorsOpenThatOthersFindClosed) {
 
 TEST(Executor, HasNoSystemCallsThatWorkBetweenCalls) {
   const auto e = runner();
-  for (const answer& got : {e->run(request("doors")), e->run(request("doors"), [] {})}) {
+  for (const answer& got : {e->run(request("doors")), e->run(request("doors"), {}, [] {})}) {
     EXPECT_EQ(got.end, answer::ending::answered) << got.what;
     EXPECT_EQ(got.response.error, "");
   }
@@ -398,7 +398,7 @@ TEST(Executor, WorkOnSeveralCoresTakesAsLongAsOnOne) {
 TEST(Executor, ATimedCallHasTheProcessForItself) {
   const auto e = runner();
   EXPECT_EQ(e->run(request("threads")).response.error, "2");
-  EXPECT_EQ(e->run(request("threads"), [] {}).response.error, "1");
+  EXPECT_EQ(e->run(request("threads"), {}, [] {}).response.error, "1");
   EXPECT_EQ(e->run(request("threads")).response.error, "2");
   lab::request on_host = request("threads");
   on_host.on_host = true;
@@ -450,7 +450,8 @@ TEST(Executor, TakesOneAnswerOfTheRunnersAndNoMoreThanItAskedFor) {
   for (const char* lie : {"answers_itself", "names_its_time"})
     EXPECT_EQ(runner(2s)->run(request(lie)).what, "the program sent something other than an answer") << lie;
   EXPECT_EQ(runner(2s)->run(request("counts_itself")).what, "") << "on a device it may";
-  EXPECT_EQ(runner(2s)->run(request("counts_itself"), [] {}).what, "the program sent something other than an answer");
+  EXPECT_EQ(runner(2s)->run(request("counts_itself"), {}, [] {}).what,
+            "the program sent something other than an answer");
 }
 
 TEST(Executor, KeepsTheFirst64KiBOfWhatIsPrinted) {
@@ -466,7 +467,7 @@ TEST(Executor, KeepsTheFirst64KiBOfWhatIsPrinted) {
 
 TEST(Executor, PrintingInATimedCallDoesNotBlock) {
   const auto e = runner(5s);
-  const answer got = e->run(request("shout", 200), [] {});
+  const answer got = e->run(request("shout", 200), {}, [] {});
   EXPECT_EQ(got.end, answer::ending::answered) << got.what;
 }
 

@@ -49,7 +49,8 @@ void fill_chunk(std::span<std::uint32_t> words, const stream_key& key, std::size
   std::array<std::uint32_t, 2> keys{};
   fill(keys.data(), sizeof keys, key, block);
   const auto [before, between] = keys;
-  for (std::uint32_t j = 0; j < words.size(); ++j) words[j] = scrambled(scrambled(j ^ before) ^ between);
+  const auto count = static_cast<std::uint32_t>(words.size());  // of j's own type: the compiler can use vectors
+  for (std::uint32_t j = 0; j < count; ++j) words[j] = scrambled(scrambled(j ^ before) ^ between);
 }
 
 }  // namespace

@@ -23,18 +23,13 @@ class in_process_executor : public executor {
  public:
   ~in_process_executor() override { release(); }
 
-  std::span<std::byte> memory(std::size_t bytes) override {
-    if (bytes > memory_.size()) {
-      release();
-      void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-      if (start == MAP_FAILED) throw std::runtime_error("not enough memory for the buffers of this case");
-      memory_ = {static_cast<std::byte*>(start), bytes};
-    }
-    return memory_;
-  }
-
-  answer run(const lab::request& what, const std::function<void()>& settle,
+  answer run(const lab::request& what, const buffer_access& buffers, const std::function<void()>& settle,
              const std::function<void(std::span<std::byte>)>& reply) override {
+    const layout where = layout_of(what);
+    const std::span<std::byte> memory = own_memory(where.bytes);
+    lab::request placed = what;
+    place(placed, where, memory);
+    if (buffers.give) buffers.give(memory);
     struct stopwatch : lab::call_gate {
       void begin() override {
         if (*settle) (*settle)();
@@ -47,12 +42,22 @@ class in_process_executor : public executor {
       double started = 0, seconds = 0;
     } watch;
     watch.settle = &settle;
-    watch.ask_judge = [&] { reply(what.outputs.back()); };
-    lab::response got = lab::execute(what, watch);
+    watch.ask_judge = [&] { reply(placed.outputs.back()); };
+    lab::response got = lab::execute(placed, watch);
+    if (buffers.take) buffers.take(memory);
     return {answer::ending::answered, std::move(got), {}, watch.seconds};
   }
 
  private:
+  std::span<std::byte> own_memory(std::size_t bytes) {
+    if (bytes > memory_.size()) {
+      release();
+      void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+      if (start == MAP_FAILED) throw std::runtime_error("not enough memory for the buffers of this case");
+      memory_ = {static_cast<std::byte*>(start), bytes};
+    }
+    return memory_.first(bytes);
+  }
   void release() {
     if (!memory_.empty()) munmap(memory_.data(), memory_.size());
     memory_ = {};

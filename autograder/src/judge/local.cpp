@@ -307,7 +307,7 @@ drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& ma
                                  fmt::format("Lab {}, {}", lab.number, only.empty() ? "your kernels" : only));
     auto own = std::make_unique<process_executor>(program, allowed);
     process_executor& runner = *own;
-    memory = runner.memory(memory).size();
+    runner.reserve(memory);
     subject sim(backend::sim, std::move(own), options.seed);
     sim.use_names(rules.names);
     sim.left_out = built.message;
@@ -318,8 +318,8 @@ drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& ma
       const bool fell = t.verdict == verdict::crash || t.verdict == verdict::timeout, last = ++done == wanted.size();
       say(t.message);
       if (fell) fallen.insert(c->entry);
-      const bool grown = done > 1 && runner.memory(0).size() > memory;
-      memory = runner.memory(0).size();
+      const bool grown = done > 1 && runner.room() > memory;
+      memory = std::max(memory, runner.room());
       again = fell || grown || (!t.response.error.empty() && faulty.insert(c).second && !last);
       if (again) break;
     }

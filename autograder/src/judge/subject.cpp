@@ -49,7 +49,7 @@ bool equal(std::span<const std::byte> one, std::span<const std::byte> other) {
 
 /// Calls visit(guard zone, expected contents, name of the buffer before it) for each gap between the buffers.
 void for_each_guard(
-    const prepared_case& ready, std::span<std::byte> memory,
+    const layout& where, const lab::request& request, std::span<std::byte> memory,
     const std::function<void(std::span<std::byte>, std::span<const std::byte>, const std::string&)>& visit) {
   std::size_t from = 0;
   std::string before = "the first buffer";
@@ -66,11 +66,45 @@ void for_each_guard(
     from = start + spec.bytes();
     before = name, type = spec.type;
   };
-  for (std::size_t i = 0; i < ready.where.inputs.size(); ++i)
-    pass(ready.where.inputs[i], ready.request.input_specs[i], fmt::format("input {}", i));
-  for (std::size_t i = 0; i < ready.where.outputs.size(); ++i)
-    pass(ready.where.outputs[i], ready.request.output_specs[i], fmt::format("output {}", i));
-  visit_up_to(ready.where.bytes, "after " + before);
+  for (std::size_t i = 0; i < where.inputs.size(); ++i)
+    pass(where.inputs[i], request.input_specs[i], fmt::format("input {}", i));
+  for (std::size_t i = 0; i < where.outputs.size(); ++i)
+    pass(where.outputs[i], request.output_specs[i], fmt::format("output {}", i));
+  visit_up_to(where.bytes, "after " + before);
+}
+
+/// Sets inputs and guard zones, and poisons outputs.
+void give(const prepared_case& ready, std::span<std::byte> memory) {
+  const layout where = layout_of(ready.request);
+  lab::request request = ready.request;
+  place(request, where, memory);
+  for (std::size_t i = 0; i < ready.before.size(); ++i) copy(ready.before[i].bytes(), request.inputs[i]);
+  for (const std::span<std::byte> output : request.outputs) poison(output);
+  for_each_guard(where, request, memory,
+                 [](std::span<std::byte> zone, std::span<const std::byte> intact, const std::string&) {
+                   std::copy(intact.begin(), intact.end(), zone.begin());
+                 });
+}
+
+/// Keeps the outputs, and says what else has changed.
+void take(prepared_case& ready, std::span<std::byte> memory) {
+  const layout where = layout_of(ready.request);
+  lab::request request = ready.request;
+  place(request, where, memory);
+  ready.damage.clear();
+  for_each_guard(where, request, memory,
+                 [&](std::span<std::byte> zone, std::span<const std::byte> intact, const std::string& place) {
+                   const auto touched = std::mismatch(zone.begin(), zone.end(), intact.begin()).first;
+                   if (ready.damage.empty() && touched != zone.end())
+                     ready.damage =
+                         fmt::format("wrote out of bounds, {} bytes into the memory {}", touched - zone.begin(), place);
+                 });
+  for (std::size_t i = 0; ready.damage.empty() && i < ready.before.size(); ++i)
+    if (!equal(ready.before[i].bytes(), request.inputs[i]))
+      ready.damage = fmt::format("changed its input {}, which is read-only", i);
+  ready.outputs.clear();
+  for (std::size_t i = 0; i < request.outputs.size(); ++i)
+    ready.outputs.emplace_back(request.output_specs[i], request.outputs[i]);
 }
 
 /// The factors as tensor cores read them; see sim::misread_factors.
@@ -133,8 +167,6 @@ prepared_case subject::prepare(const lab::test_case& what) {
   request.threads = what.threads;
   for (const lab::buffer& input : ready.before) request.input_specs.push_back(input.spec());
   request.output_specs = what.outputs;
-  ready.where = layout_of(request);
-  load(ready);
   return ready;
 }
 
@@ -143,18 +175,6 @@ std::string subject::named(std::string message, const prepared_case& ready) cons
   return found == names_.end() ? message
                                : with_names(std::move(message), found->second, ready.request.input_specs.size(),
                                             ready.request.output_specs.size());
-}
-
-void subject::load(prepared_case& ready) { load(ready, *runs_); }
-
-void subject::load(prepared_case& ready, executor& into) {
-  const std::span<std::byte> memory = into.memory(ready.where.bytes);
-  place(ready.request, ready.where, memory);
-  for (std::size_t i = 0; i < ready.before.size(); ++i) copy(ready.before[i].bytes(), ready.request.inputs[i]);
-  for (const std::span<std::byte> output : ready.request.outputs) poison(output);
-  for_each_guard(ready, memory, [](std::span<std::byte> zone, std::span<const std::byte> intact, const std::string&) {
-    std::copy(intact.begin(), intact.end(), zone.begin());
-  });
 }
 
 const trial* subject::given_up(const lab::test_case& what) const {
@@ -171,14 +191,13 @@ trial subject::call(prepared_case& ready, const std::function<void()>& settle) {
   std::function<void(std::span<std::byte>)> reply;
   if (ready.oracle) reply = [&](std::span<std::byte> question) { ready.oracle->answer(question); };
   if (what.memory > 0) runs_->start_over();
-  answer got = runs_->run(ready.request, settle, reply);
+  const std::function<void(std::span<std::byte>)> gives = [&](std::span<std::byte> memory) { give(ready, memory); };
+  answer got =
+      runs_->run(ready.request, {gives, [&](std::span<std::byte> memory) { take(ready, memory); }}, settle, reply);
   if (got.end != answer::ending::answered) {
     const verdict v = got.end == answer::ending::crashed ? verdict::crash : verdict::timeout;
     if (v == verdict::crash && on_crash)
-      got.what += on_crash([&](executor& other) {
-        load(ready, other);
-        other.run(ready.request);
-      });
+      got.what += on_crash([&](executor& other) { other.run(ready.request, {gives, {}}); });
     got.what = named(std::move(got.what), ready);
     falls& so_far = fallen_[what.entry];
     ++so_far.count;
@@ -225,22 +244,8 @@ void subject::check(prepared_case& ready, trial& t) {
     t.verdict = verdict::wrong;
     t.message = fmt::format("{}: {}", ready.what->id, named(replaced(why, "-nan", "nan"), ready));  // NaN has no sign
   };
-  for_each_guard(
-      ready, runs_->memory(ready.where.bytes),
-      [&](std::span<std::byte> zone, std::span<const std::byte> intact, const std::string& place) {
-        const auto touched = std::mismatch(zone.begin(), zone.end(), intact.begin()).first;
-        if (t.ok() && touched != zone.end())
-          wrong(fmt::format("wrote out of bounds, {} bytes into the memory {}", touched - zone.begin(), place));
-      });
-  for (std::size_t i = 0; t.ok() && i < ready.before.size(); ++i)
-    if (!equal(ready.before[i].bytes(), ready.request.inputs[i]))
-      wrong(fmt::format("changed its input {}, which is read-only", i));
-  if (!t.ok()) return;
-  std::vector<lab::buffer> outputs;
-  for (std::size_t i = 0; i < ready.request.outputs.size(); ++i) {
-    outputs.emplace_back(ready.request.output_specs[i]);
-    copy(ready.request.outputs[i], outputs[i].bytes());
-  }
+  if (!ready.damage.empty()) return wrong(ready.damage);
+  std::vector<lab::buffer> outputs = std::move(ready.outputs);
   const std::size_t results = outputs.size() - (ready.oracle && !outputs.empty() ? 1 : 0);  // the last is the oracle's
   if (ready.oracle) outputs.push_back(ready.oracle->account());
   if (ready.what->where == lab::part::host && !outputs.empty()) add_figures(outputs.front(), t.response.metrics);
@@ -275,7 +280,6 @@ trial subject::attempt(const lab::test_case& what, lab::action action, const std
   if (misread != 0) {
     // A submission may scale the first factor, as attention scales queries; how it is then misread is unpredictable.
     for (lab::bfloat16& x : ready.before.front().as<lab::bfloat16>()) x.bits &= 0x7FFF;
-    load(ready);
   }
   ready.request.what = action;
   ready.request.metrics.assign(metrics.begin(), metrics.end());
@@ -284,7 +288,7 @@ trial subject::attempt(const lab::test_case& what, lab::action action, const std
   if (action == lab::action::time) ready.request.copy_bytes = what.work.bytes / 2;  // read once and written once
   constexpr std::size_t most_to_repeat = 256 << 10;  // bytes: small calls leave behind the same leftovers as large ones
   ready.request.again = what.where == lab::part::host && !what.counts_calls && what.threads == 1 && what.memory == 0 &&
-                        !what.oracle && ready.where.bytes <= most_to_repeat;
+                        !what.oracle && layout_of(ready.request).bytes <= most_to_repeat;
   trial result = call(ready);
   check(ready, result);
   for (const auto* specs : {&ready.request.input_specs, &ready.request.output_specs})

@@ -28,13 +28,14 @@ struct trial {
   bool ok() const { return verdict == verdict::pass; }
 };
 
-/// A case with its inputs made, laid out in the memory of the submission.
+/// A case with its inputs made, and what a call has left of them.
 struct prepared_case {
   const lab::test_case* what = nullptr;
   std::vector<lab::buffer> before;  ///< the inputs as the judge made them
   std::unique_ptr<lab::oracle> oracle;
-  layout where;
   lab::request request;
+  std::vector<lab::buffer> outputs;
+  std::string damage;  ///< what the call has changed and must not, as a sentence without its subject; "" if nothing
 };
 
 class subject {
@@ -67,13 +68,11 @@ class subject {
   /// Pairs of call and copy, timed by the device's events. Checks the output of the last call.
   trial time(const lab::test_case& what, int pairs, const std::string& ceiling);
 
-  // The steps of run(), for callers that repeat a case. Several cases may be prepared; memory holds the one that was
-  // loaded last. Each preparation draws new numbers.
+  // The steps of run(), for callers that repeat a case. Each preparation draws new numbers.
   prepared_case prepare(const lab::test_case& what);
-  void load(prepared_case& ready);  ///< sets inputs, poisons outputs and guard zones
   /// Checks only for crash, timeout and error. `settle` as in executor::run.
   trial call(prepared_case& ready, const std::function<void()>& settle = {});
-  void check(prepared_case& ready, trial&);  ///< guard zones, inputs, outputs
+  void check(prepared_case& ready, trial&);  ///< guard zones, inputs, outputs of the last call
 
  private:
   trial attempt(const lab::test_case& what, lab::action action, const std::set<std::string>& metrics, int pairs = 0,
@@ -82,7 +81,6 @@ class subject {
   /// Null while this case may be called. An entry that crashed or hung is not called again; an entry with an oracle
   /// meets a different one in each case, so it may fail a few times first.
   const trial* given_up(const lab::test_case& what) const;
-  void load(prepared_case& ready, executor& into);
   std::string named(std::string message, const prepared_case& ready) const;
 
   contract names_;

@@ -28,9 +28,9 @@ constexpr double most_waited = 0.02;
 
 sample sample_of(double seconds, double waited) { return {seconds, waited > most_waited * seconds}; }
 
-void read_inputs(const lab::request& of) {
+void read_inputs(const prepared_case& of) {
   volatile std::uint64_t sink = 0;
-  for (const auto& input : of.inputs) sink = sink + lab::read_all(input);
+  for (const lab::buffer& input : of.before) sink = sink + lab::read_all(input.bytes());
 }
 
 /// The ceiling that the staff's runner measures for `name`, alongside a call of the case. The host's ceilings and
@@ -78,18 +78,20 @@ class ceiling_call {
   sample operator()(const prepared_case& ready) {
     lab::request ask = asked(name_, ready);
     const layout where = layout_of(ask);
+    const auto give = [&](std::span<std::byte> memory) {
+      place(ask, where, memory);
+      for (std::size_t i = 0; i < ask.inputs.size(); ++i)
+        fill(ask.inputs[i], ready.before[std::min(i, ready.before.size() - 1)].bytes());
+    };
     if (!staff_) {
+      const bool first = own_memory_.empty();
       own_memory_.resize(where.bytes + alignment);
       const auto start = reinterpret_cast<std::uintptr_t>(own_memory_.data());
-      place(ask, where, std::span(own_memory_).subspan((alignment - start % alignment) % alignment, where.bytes));
-    } else {
-      place(ask, where, staff_->memory(where.bytes));
+      const std::span memory = std::span(own_memory_).subspan((alignment - start % alignment) % alignment, where.bytes);
+      first ? give(memory) : place(ask, where, memory);  // filling it again would warm the caches
+      return here(ask);
     }
-    for (std::size_t i = 0; !loaded_ && i < ask.inputs.size(); ++i)
-      fill(ask.inputs[i], ready.request.inputs[std::min(i, ready.request.inputs.size() - 1)]);
-    loaded_ = true;
-    if (!staff_) return here(ask);
-    const answer got = staff_->run(ask, [&] { read_inputs(ready.request); });
+    const answer got = staff_->run(ask, {give, {}}, [&] { read_inputs(ready); });
     if (got.end != answer::ending::answered || !got.response.error.empty())
       throw std::runtime_error("cannot measure the ceiling: " + got.what + got.response.error);
     return sample_of(got.seconds, got.waited);
@@ -112,7 +114,6 @@ class ceiling_call {
   std::string name_;
   executor* staff_;
   std::vector<std::byte> own_memory_;
-  bool loaded_ = false;
 };
 
 /// Times the case against its ceiling. Every call gets new inputs, poisoned outputs and a full check, so that nothing
@@ -135,7 +136,7 @@ std::optional<paired_result> by_the_judge(const item& what, subject& s, executor
   const auto call = [&]() -> std::optional<sample> {
     ready = s.prepare(c);
     // The caches hold dirty lines; reading everything once writes them back.
-    failure = s.call(*ready, [&] { read_inputs(ready->request); });
+    failure = s.call(*ready, [&] { read_inputs(*ready); });
     s.check(*ready, failure);
     return failure.ok() ? std::optional(less_handshake(sample_of(failure.seconds, failure.waited))) : std::nullopt;
   };

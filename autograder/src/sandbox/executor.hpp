@@ -1,4 +1,4 @@
-// The judge's view of where a submission runs: memory that both see, and one request at a time.
+// The judge's view of where a submission runs: one request at a time, in memory that both see.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,12 @@ struct answer {
   std::size_t memory = 0;  ///< peak bytes in addition to its buffers: known after start_over()
 };
 
+/// What the judge does with the memory that holds a request's buffers, as layout_of says, while the submission stands
+/// still: `give` writes all of it before the call, `take` reads it afterwards.
+struct buffer_access {
+  std::function<void(std::span<std::byte>)> give, take;
+};
+
 class executor {
  public:
   executor() = default;
@@ -31,13 +37,11 @@ class executor {
   executor& operator=(const executor&) = delete;
   virtual ~executor() = default;
 
-  /// Page-aligned memory, at least `bytes` long, whose contents run() passes to the submission and overwrites with the
-  /// outcome; valid until the next call of this function. Throws std::runtime_error if there is none left.
-  virtual std::span<std::byte> memory(std::size_t bytes) = 0;
-
-  /// Runs one request whose buffers lie in memory() as layout_of says. `settle` is called after the submission has its
-  /// inputs and before it begins, to flush the caches. `reply` answers the submission's questions, in the last output.
-  virtual answer run(const lab::request& what, const std::function<void()>& settle = {},
+  /// Runs one request. `settle` is called after the submission has its inputs and before it begins, to flush the
+  /// caches. `reply` answers the submission's questions, in the last output. Throws std::runtime_error if there is no
+  /// memory for the buffers.
+  virtual answer run(const lab::request& what, const buffer_access& buffers = {},
+                     const std::function<void()>& settle = {},
                      const std::function<void(std::span<std::byte>)>& reply = {}) = 0;
 
   /// From now on, runs on the core and in the physical pages of `other`, if both are processes on the host, so that

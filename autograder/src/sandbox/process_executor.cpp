@@ -136,16 +136,15 @@ process_executor::~process_executor() {
   if (!memory_.empty()) munmap(memory_.data(), memory_.size());
 }
 
-std::span<std::byte> process_executor::memory(std::size_t bytes) {
-  if (bytes <= memory_.size()) return memory_;
-  bytes = std::max(bytes, std::size_t{1} << 20);
-  if (!memory_.empty()) munmap(memory_.data(), memory_.size());
-  memory_ = {};
-  // Pages of the same kind as the runner's, so that reading ours is a fair ceiling for reading its.
-  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (start == MAP_FAILED) fail("mmap of the judge's buffers");
-  memory_ = {static_cast<std::byte*>(start), bytes};
-  return memory_;
+std::span<std::byte> process_executor::own_memory(std::size_t bytes) {
+  if (bytes > memory_.size()) {
+    if (!memory_.empty()) munmap(memory_.data(), memory_.size());
+    memory_ = {};
+    void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (start == MAP_FAILED) fail("mmap of the judge's buffers");
+    memory_ = {static_cast<std::byte*>(start), bytes};
+  }
+  return memory_.first(bytes);
 }
 
 void process_executor::stand_beside(executor* other) {
@@ -167,8 +166,9 @@ bool process_executor::shares(std::size_t bytes) const {
 
 /// Memory of a sealed size: if it shrank, the judge would crash. A larger size needs new memory and a new runner that
 /// inherits it. Two runners that share it take turns: one is always stopped.
-void process_executor::share(std::size_t bytes) {
+void process_executor::share(std::size_t buffers) {
   unshare();
+  std::size_t bytes = page_bytes + (allowed_.device ? 0 : std::max(buffers, reserved_));
   if (beside_ && beside_->shares(bytes)) {
     memory_file_ = beside_->memory_file_;
     bytes = beside_->shared_.size();
@@ -187,30 +187,8 @@ void process_executor::share(std::size_t bytes) {
   shared_ = {static_cast<std::byte*>(start), bytes};
   new (shared_.data()) control{};  // the other's runner may have left anything there
   if (!allowed_.device) return;
-  device_memory_ = allowed_.device->share(memory_.size());
+  device_memory_ = allowed_.device->share(buffers);
   control_of(shared_).device_bytes = device_memory_->bytes();
-}
-
-void process_executor::put(std::size_t bytes) {
-  if (device_memory_)
-    device_memory_->write(memory_.first(bytes));
-  else
-    lab::in_parallel(bytes, [&](std::size_t first, std::size_t last) {
-      std::memcpy(shared_.data() + page_bytes + first, memory_.data() + first, last - first);
-    });
-}
-
-void process_executor::take(std::size_t bytes) {
-  if (device_memory_) return device_memory_->read(memory_.first(bytes));
-  // Most of it is inputs, which are as we gave them: comparing takes less time than copying.
-  constexpr std::size_t piece = 64 << 10;
-  lab::in_parallel(bytes, [&](std::size_t first, std::size_t last) {
-    for (std::size_t at = first; at < last; at += piece) {
-      const std::size_t size = std::min(piece, last - at);
-      const std::byte* const theirs = shared_.data() + page_bytes + at;
-      if (std::memcmp(memory_.data() + at, theirs, size) != 0) std::memcpy(memory_.data() + at, theirs, size);
-    }
-  });
 }
 
 void process_executor::unshare() {
@@ -450,31 +428,33 @@ bool process_executor::speaks() const {
   return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
 }
 
-answer process_executor::run(const lab::request& what, const std::function<void()>& settle,
+answer process_executor::run(const lab::request& what, const buffer_access& buffers,
+                             const std::function<void()>& settle,
                              const std::function<void(std::span<std::byte>)>& reply) {
-  if (!allowed_.budget) return run_within(allowed_.per_request, what, settle, reply);
+  if (!allowed_.budget) return run_within(allowed_.per_request, what, buffers, settle, reply);
   time_budget& budget = *allowed_.budget;
   const auto used_up = [&] {
     return failed(answer::ending::timed_out,
                   fmt::format("the submission used up its {} s; the remaining items were not run", budget.all.count()));
   };
   if (budget.left().count() <= 0) return used_up();
-  answer got = run_within(std::min<std::chrono::nanoseconds>(allowed_.per_request, budget.left()), what, settle, reply);
+  answer got =
+      run_within(std::min<std::chrono::nanoseconds>(allowed_.per_request, budget.left()), what, buffers, settle, reply);
   budget.spent += counted();
   return got.end == answer::ending::timed_out && budget.left().count() <= 0 ? used_up() : got;
 }
 
 answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::request& what,
-                                    const std::function<void()>& settle,
+                                    const buffer_access& buffers, const std::function<void()>& settle,
                                     const std::function<void(std::span<std::byte>)>& reply) {
   printed_before_ = printed_.size();
-  const std::size_t bytes = layout_of(what).bytes;
-  memory(bytes);
+  const layout where = layout_of(what);
   const bool on_device = allowed_.device != nullptr;
-  if (on_device ? !device_memory_ || device_memory_->bytes() < bytes : !shares(page_bytes + bytes)) {
+  if (on_device ? !device_memory_ || device_memory_->bytes() < where.bytes : !shares(page_bytes + where.bytes)) {
     stop();
-    share(page_bytes + (on_device ? 0 : memory_.size()));
+    share(where.bytes);
   }
+  const std::span<std::byte> memory = on_device ? own_memory(where.bytes) : shared_.subspan(page_bytes, where.bytes);
   // Stopping and waking the device's threads would take time on the one core of a timed call.
   const bool timed_on_host = settle && !on_device, alone = std::exchange(starts_over_, false) && !on_device;
   const bool wants_counts = what.count_calls && !timed_on_host;
@@ -509,8 +489,9 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   // Memory allocated by global objects belongs to the submission, too.
   const std::size_t had = alone ? std::min(memory_of(program_).now, shared_.size() + most_code) : 0;
 
-  put(bytes);
+  if (buffers.give) buffers.give(memory);
   if (on_device) {  // it flushes the caches itself: only its own process has the GPU then
+    device_memory_->write(memory);
     gate.go.store(1);
     thaw(program_);
     if (auto instead = wait_for([&] { return gate.ready.load() > 1 || gate.done.load() != 0; }, wait::nap))
@@ -529,16 +510,16 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
       core = (core + 1) % together->cores();
     }
   }
+  std::vector<std::byte> mailbox;
   const auto finished = [&] {
     const bool news = gate.news.exchange(0) != 0;
     if (gate.done.load() != 0) return true;
-    if (news && reply && !what.outputs.empty()) {
+    if (news && reply && !what.output_specs.empty()) {
       // In our own memory: the submission can write while we read.
-      const std::span<std::byte> mailbox = what.outputs.back();
-      std::byte* const theirs = shared_.data() + page_bytes + (mailbox.data() - memory_.data());
-      std::memcpy(mailbox.data(), theirs, mailbox.size());
+      const std::span<std::byte> theirs = memory.subspan(where.outputs.back(), what.output_specs.back().bytes());
+      mailbox.assign(theirs.begin(), theirs.end());
       reply(mailbox);
-      std::memcpy(theirs, mailbox.data(), mailbox.size());
+      std::copy(mailbox.begin(), mailbox.end(), theirs.begin());
       set_and_wake(gate.answered);
     }
     return false;
@@ -565,7 +546,8 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   const files_in_use files_after = files_of(program_, mode_.exchange);
   const std::size_t has_had = alone ? memory_of(program_).most : 0;
   together.reset();
-  if (!allowed_.trusted) take(bytes);
+  if (on_device && buffers.take) device_memory_->read(memory);
+  if (buffers.take) buffers.take(memory);
 
   // The runner answers once, after the outputs are taken: a second answer comes from the submission.
   if (speaks()) return failed(answer::ending::crashed, no_answer);

@@ -3,6 +3,7 @@
 // copies. A timed call and the judge share one core.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -42,9 +43,11 @@ class process_executor : public executor {
                    std::vector<std::filesystem::path> readable = {});
   ~process_executor() override;
 
-  std::span<std::byte> memory(std::size_t bytes) override;
-  answer run(const lab::request& what, const std::function<void()>& settle = {},
+  answer run(const lab::request& what, const buffer_access& buffers = {}, const std::function<void()>& settle = {},
              const std::function<void(std::span<std::byte>)>& reply = {}) override;
+  /// The buffers of later requests may take this many bytes before a new runner is needed.
+  void reserve(std::size_t bytes) { reserved_ = std::max(reserved_, bytes); }
+  std::size_t room() const { return shared_.size() - std::min(shared_.size(), page_bytes); }  ///< bytes for buffers
   void stand_beside(executor* other) override;
   void start_over() override;
   std::string output() override;
@@ -54,16 +57,15 @@ class process_executor : public executor {
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
-  answer run_within(std::chrono::nanoseconds limit, const lab::request& what, const std::function<void()>& settle,
-                    const std::function<void(std::span<std::byte>)>& reply);
+  answer run_within(std::chrono::nanoseconds limit, const lab::request& what, const buffer_access& buffers,
+                    const std::function<void()>& settle, const std::function<void(std::span<std::byte>)>& reply);
   void start();
-  void stop();   ///< kills the runner and whatever it started
-  bool drain();  ///< false if nothing was printed
-  void share(std::size_t bytes);
+  void stop();                           ///< kills the runner and whatever it started
+  bool drain();                          ///< false if nothing was printed
+  void share(std::size_t buffers);       ///< memory for so many bytes of buffers
   bool shares(std::size_t bytes) const;  ///< that many bytes, at the right position
   void unshare();
-  void put(std::size_t bytes);   ///< the buffers, where the runner sees them
-  void take(std::size_t bytes);  ///< what it turned them into
+  std::span<std::byte> own_memory(std::size_t bytes);
   /// Stops the runner at once; otherwise returns an answer that says why that failed.
   std::optional<answer> hold(std::size_t more_threads = 0);
   answer ended();
@@ -81,9 +83,10 @@ class process_executor : public executor {
   limits allowed_;
   wall behind_;
   std::vector<std::filesystem::path> readable_;
-  std::span<std::byte> memory_;  ///< ours alone
-  std::span<std::byte> shared_;  ///< control page, then the same buffers unless they are on the GPU
+  std::span<std::byte> shared_;  ///< control page, then the buffers unless they are on the GPU
+  std::span<std::byte> memory_;  ///< ours alone, for buffers that are on the GPU
   std::unique_ptr<gpu_memory> device_memory_;
+  std::size_t reserved_ = std::size_t{1} << 20;
   std::shared_ptr<const int> memory_file_;  ///< backs shared_
   process_executor* beside_ = nullptr;
   child child_;       ///< process -1: not running
