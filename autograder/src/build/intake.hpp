@@ -20,7 +20,7 @@ struct intake_limits {
 struct taken {
   std::map<std::string, std::string> files;  ///< by the rubric's name; UTF-8 without a byte order mark
   std::vector<std::string> missing;          ///< named by the rubric but not handed in
-  std::vector<std::string> refused;          ///< reasons for the student; if there is any, nothing may be graded
+  std::vector<std::string> refused;          ///< reasons for the student; a single one forbids grading
   std::string sha256;                        ///< of all accepted files
 };
 

@@ -17,7 +17,7 @@
 
 namespace grading {
 
-/// A submission, and everything that is needed to assess it on this machine.
+/// A submission, and everything needed to assess it on this machine.
 struct grading_session {
   const grading::rubric* rules = nullptr;
   std::vector<std::unique_ptr<subject>> subjects;  ///< at most one for each backend; host cases run on the first

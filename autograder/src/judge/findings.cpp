@@ -255,7 +255,7 @@ void assess_findings(const item& what, grading_session& session, item_result& ou
     const bool found_place = wrong.empty();
     const double position = cause ? position_of(*cause, session.rules->causes) : -1;
     if (position != what.cause) wrong.emplace_back("cause");
-    // The first cause that was named counts; otherwise a student could try the whole list.
+    // Only the first cause named counts; otherwise a student could try the whole list.
     const std::string key = cause_key(what.program);
     const auto first = session.locked.values.find(key);
     if (position >= 0) {

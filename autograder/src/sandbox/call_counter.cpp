@@ -72,7 +72,7 @@ void call_counter::answer_all() {
     seccomp_notif_resp answer{};
     answer.id = asked.id;
     answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    ioctl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &answer);  // fails if it no longer waits: then it asks again
+    ioctl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &answer);  // fails if the caller no longer waits: then it asks again
   }
 }
 

@@ -18,8 +18,8 @@ constexpr int runner_socket = 3;  ///< file descriptors that a runner inherits
 constexpr int runner_memory = 4;
 constexpr int runner_device_memory = 5;            ///< only if the judge shares GPU memory
 constexpr const char* runner_host_only = "host";   ///< runner argument: calls of the host part only, one thread
-constexpr const char* runner_counted = "counted";  ///< the judge counts its system calls; with the first only
-constexpr const char* runner_threads = "threads";  ///< it may start threads; with the first only
+constexpr const char* runner_counted = "counted";  ///< the judge counts its system calls; only with runner_host_only
+constexpr const char* runner_threads = "threads";  ///< it may start threads; only with runner_host_only
 /// Argument of a runner without isolation: it also runs where the system cannot limit its system calls.
 constexpr const char* runner_without_wall = "without-wall";
 /// Thrown by the substitute for a function whose file was not built.
@@ -36,7 +36,7 @@ struct control {
   std::atomic<std::uint32_t> done;      ///< runner: the outputs are ready
   std::atomic<std::uint32_t> news;      ///< runner: done, or the last output holds a question; the judge resets it
   std::atomic<std::uint32_t> answered;  ///< judge: the answer is ready
-  std::uint64_t device_bytes;           ///< judge: of the device memory
+  std::uint64_t device_bytes;           ///< judge: size of the device memory
 };
 static_assert(sizeof(control) <= page_bytes && std::atomic<std::uint32_t>::is_always_lock_free);
 

@@ -30,15 +30,14 @@ struct limits {
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
   bool trusted = false;                       ///< the staff's: nothing that it wrote is read back
   gpu* device = nullptr;                      ///< if not null, buffers lie in its memory
-  bool driver = false;                        ///< a GPU's driver runs beside it, and starts threads when it likes; it
-                                              ///< does if there is a device
-  time_budget* budget = nullptr;              ///< null: no limit to all calls together
-  bool outlives_errors = false;               ///< the runner continues after a call that the device refused
+  bool driver = false;  ///< a GPU's driver runs in the runner and may start threads at any time; always with a device
+  time_budget* budget = nullptr;  ///< null: no limit to all calls together
+  bool outlives_errors = false;   ///< the runner continues after a call that the device refused
 };
 
 class process_executor : public executor {
  public:
-  /// In a box only the answer comes out, and it can read `readable`.
+  /// In a box, the runner can read `readable`; only its answer leaves the box.
   process_executor(std::filesystem::path runner, limits allowed, wall behind = wall::none,
                    std::vector<std::filesystem::path> readable = {});
   ~process_executor() override;
@@ -53,7 +52,7 @@ class process_executor : public executor {
   std::string output() override;
   /// Lets the runner exit normally, with its exit handlers; kills it after that time.
   void finish(std::chrono::milliseconds within);
-  std::size_t most_threads() const { return most_threads_; }  ///< that a runner had when it was stopped
+  std::size_t most_threads() const { return most_threads_; }  ///< of any runner when it was stopped
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
@@ -63,7 +62,7 @@ class process_executor : public executor {
   void stop();                           ///< kills the runner and whatever it started
   bool drain();                          ///< false if nothing was printed
   void share(std::size_t buffers);       ///< memory for so many bytes of buffers
-  bool shares(std::size_t bytes) const;  ///< that many bytes, at the right position
+  bool shares(std::size_t bytes) const;  ///< whether the runner shares that many bytes, at the right position
   void unshare();
   std::span<std::byte> own_memory(std::size_t bytes);
   /// Stops the runner at once; otherwise returns an answer that says why that failed.
@@ -96,7 +95,7 @@ class process_executor : public executor {
     bool host_only = false;     ///< without the device's threads
     bool counted = false;       ///< its system calls are counted
     bool threads = false;       ///< it may start threads
-    bool exact_malloc = false;  ///< what calls leave allocated is known to the byte; not for calls that are timed
+    bool exact_malloc = false;  ///< what calls leave allocated is known to the byte; not for timed calls
     std::filesystem::path exchange;
     bool operator==(const mode&) const = default;
   };

@@ -37,7 +37,7 @@ std::span<std::byte> shared_memory() {
   return {static_cast<std::byte*>(start), bytes};
 }
 
-/// Announces that it is about to begin, and waits until the judge has written the inputs. One object per request.
+/// Announces that the call is about to begin, and waits until the judge has written the inputs. One object per request.
 struct waiting_gate : lab::call_gate {
   explicit waiting_gate(grading::control& page) : shared(page) {}
   void begin() override {

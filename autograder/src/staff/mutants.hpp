@@ -24,7 +24,7 @@ struct mutant {
   bool lazy = false;        ///< not a slip: right for most inputs, like the code of a student who tries only a few
 };
 
-/// The mutant's name in mutants.toml: file, change and line; mutants of equal lines may share one.
+/// The mutant's name in mutants.toml: file, change and line; mutants of identical lines may share one.
 std::string name_of(const mutant& m);
 
 /// The text of `file` with the mutant in it.

@@ -31,7 +31,7 @@ class exported_variable {
  public:
   exported_variable(const char* name, const std::string& value);
   ~exported_variable();
-  exported_variable(const exported_variable&) = delete;  // the environment is one
+  exported_variable(const exported_variable&) = delete;  // a process has one environment
   exported_variable& operator=(const exported_variable&) = delete;
 
  private:

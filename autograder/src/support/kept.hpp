@@ -10,7 +10,7 @@ namespace grading {
 /// default roofline-labs in $XDG_CACHE_HOME or ~/.cache.
 std::optional<std::string> kept_outcome(const std::string& key);
 
-/// Keeps it, if the folder can be written; removes outcomes that were not used for 30 days.
+/// Keeps it if the folder is writable; removes outcomes that were not used for 30 days.
 void keep_outcome(const std::string& key, const std::string& text);
 
 }  // namespace grading
