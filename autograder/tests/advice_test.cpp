@@ -1,4 +1,4 @@
-// What is told of kernels that are right and waste: on real counters, from tests/terrible.cu.
+// The advice on kernels that are right but wasteful, from the real counters of tests/terrible.cu.
 #include "judge/advice.hpp"
 
 #include <gtest/gtest.h>
@@ -120,7 +120,7 @@ TEST_F(Advice, WastefulNamesTheWorstLine) {
   for (const std::string& one : r.advice) EXPECT_EQ(one.find("global store"), std::string::npos) << one;
 }
 
-TEST(AdviceOn, TakesNoTimeForManyLines) {  // a submission that answers for its runner can send half a million
+TEST(AdviceOn, TakesNoTimeForManyLines) {  // a submission that takes over its runner can send half a million
   lab::launch_record l;
   for (int number = 0; number < 400'000; ++number) {
     lab::line_counters& c = l.lines.emplace_back();
@@ -130,7 +130,7 @@ TEST(AdviceOn, TakesNoTimeForManyLines) {  // a submission that answers for its 
   }
   const auto began = std::chrono::steady_clock::now();
   EXPECT_TRUE(advice_on({l}, {}, {"x.cu"}, {}).empty());
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));  // squared, it took minutes
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));  // a quadratic algorithm takes minutes
 }
 
 TEST(WorstLine, IsTheOneFurthestBeyondTheBound) {

@@ -1,4 +1,4 @@
-// Items of each kind against a submission whose answers are written here.
+// Items of each kind, assessed on a submission with canned answers.
 #include "judge/assess.hpp"
 #include "judge/changes.hpp"
 #include "judge/local.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using namespace grading;
 
-/// Doubles its input, answers with canned counters, or fails as told.
+/// Doubles its input, returns canned counters, or fails on request.
 struct scripted : executor {
   std::map<std::string, double> metrics;
   std::vector<std::string> notes;
@@ -204,7 +204,7 @@ TEST_F(Assess, AConditionElsewhereCountsWithThatOfTheItemsCase) {
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}};
   item_result r = assessed(i);
   EXPECT_EQ(r.verdict, verdict::wasteful);
-  EXPECT_EQ(r.points, 6) << "half: sectors of one case alone do not count";
+  EXPECT_EQ(r.points, 6) << "half: the sectors of one case alone earn nothing";
   EXPECT_EQ(r.message, "f/2: 4 sectors, at most 3");
   EXPECT_EQ(r.conditions.back().what, "sectors in f/2");
   i.require.back().max = 4;
@@ -214,7 +214,7 @@ TEST_F(Assess, AConditionElsewhereCountsWithThatOfTheItemsCase) {
   session.subjects.clear();
   sim = add(backend::sim);
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 0}};
-  EXPECT_EQ(assessed(i).points, 12) << "correctness has that case";
+  EXPECT_EQ(assessed(i).points, 12) << "the correctness item covers that case";
 }
 
 TEST_F(Assess, BoundsAreSentences) {
@@ -273,13 +273,13 @@ TEST_F(Assess, LessThanTheTasksWorkEarnsNothingAndTheWorkItselfNothingMore) {
   i.require.push_back({"kernels launched", {"kernels", ""}, 24.0, {}});
   i.require.back().work = true;
   const auto another_counts = [&](double conflicts, double kernels) {
-    session.subjects.clear();  // what was counted is known
+    session.subjects.clear();  // the counters are known already
     sim = add(backend::sim);
     sim->metrics = {{"a", 8}, {"b", 2}, {"c", conflicts}, {"kernels", kernels}};
   };
   EXPECT_EQ(assessed(i).verdict, verdict::pass);
   another_counts(5, 24);
-  EXPECT_EQ(assessed(i).points, 6) << "half, as without it";
+  EXPECT_EQ(assessed(i).points, 6) << "half, the same as without the condition on work";
   another_counts(0, 0);
   const item_result without = assessed(i);
   EXPECT_EQ(without.verdict, verdict::wasteful);
@@ -313,7 +313,7 @@ TEST_F(Assess, CountersThatMayNotBeReadOnTheGpuAreLeftToTheSimulatedDevice) {
   EXPECT_EQ(r.message, "no permission to read counters");
 }
 
-TEST_F(Assess, TheSimulatedDeviceHasNoExcuseForMissingCounters) {  // which would take the item out of the total
+TEST_F(Assess, TheSimulatedDeviceHasNoExcuseForMissingCounters) {  // otherwise the item would drop out of the total
   sim->notes = {"no permission to read counters"};
   const item_result r = assessed(counters());
   EXPECT_EQ(r.verdict, verdict::wasteful);
@@ -365,16 +365,16 @@ TEST_F(Assess, PredictionsAreComparedWithARightSolutionNotWithTheStudentsOwnCode
   EXPECT_EQ(r.predictions[1].seen, 100) << "shown, not graded";
   predict("s = { one = 100, two = 100 }\n");
   r = assessed(predictions());
-  EXPECT_EQ(r.points, 0) << "what one's own kernel does cannot be made right by changing the kernel";
+  EXPECT_EQ(r.points, 0) << "changing the kernel cannot correct a prediction about it";
   EXPECT_EQ(r.verdict, verdict::wrong);
 }
 
 TEST_F(Assess, ALaterCorrectionEarnsHalf) {
   session.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}, {"s.two", 7}}};
-  predict("s = { one = 9, two = 3 }\n");  // the first was right, and stays so
+  predict("s = { one = 9, two = 3 }\n");  // the first was right and stays right
   const item_result r = assessed(predictions());
   EXPECT_EQ(r.points, 9);
-  EXPECT_EQ(r.verdict, verdict::pass) << "nothing is left to do";
+  EXPECT_EQ(r.verdict, verdict::pass) << "nothing remains to be done";
   EXPECT_EQ(r.predictions[0].state, prediction_state::first_try);
   EXPECT_EQ(r.predictions[1].state, prediction_state::corrected);
   EXPECT_EQ(r.figure, 1);
@@ -389,18 +389,18 @@ TEST_F(Assess, AnUnlockedSetThatIsNotCompleteIsNotCompared) {
     const item_result r = assessed(predictions());
     EXPECT_EQ(r.verdict, verdict::not_answered) << text;
     for (const prediction_result& p : r.predictions) {
-      EXPECT_FALSE(p.right || p.seen) << "nothing is given away";
+      EXPECT_FALSE(p.right || p.seen) << "no answer is revealed";
       EXPECT_EQ(p.state, prediction_state::not_compared);
     }
     EXPECT_EQ(r.points, 0);
   }
   EXPECT_EQ(assessed(predictions()).message,
             "1 of 2 predictions are not filled in yet (s.two); nothing is compared until they are");
-  session.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}}};  // from before s.two was asked for
+  session.locked = {"2026-11-22T10:00:00Z", {{"s.one", 4}}};  // from before the rubric asked for s.two
   EXPECT_EQ(assessed(predictions()).verdict, verdict::not_answered);
-  EXPECT_EQ(sim->calls, 0) << "nothing need run";
+  EXPECT_EQ(sim->calls, 0) << "nothing needs to run";
   predict("[s]\none = 9\ntwo = 3\n");
-  EXPECT_EQ(assessed(predictions()).predictions[0].first, 4) << "what was locked stays when more is asked for";
+  EXPECT_EQ(assessed(predictions()).predictions[0].first, 4) << "a locked answer stays when the rubric asks for more";
 }
 
 TEST_F(Assess, ASittingIsComparedOnceItsOwnPredictionsAreMade) {
@@ -492,7 +492,7 @@ TEST_F(Assess, ARatioThatCannotBeIsAnErrorOfTheMeasurement) {
   EXPECT_EQ(r.message.rfind("1.4 of copy bandwidth: this machine cannot be that fast", 0), 0u) << r.message;
   cuda->ceiling_seconds.assign(21, 1.25e-3);
   EXPECT_EQ(assessed(i).verdict, verdict::pass);
-  i.most = 2;  // where the ceiling is a rival, and no roof
+  i.most = 2;  // when the ceiling is a rival, not a roof
   cuda->ceiling_seconds.assign(21, 1.4e-3);
   EXPECT_EQ(assessed(i).verdict, verdict::pass);
 }
@@ -552,14 +552,14 @@ TEST(ChangedNames, AreAlsoThoseThatCallWhatChanged) {
   EXPECT_EQ(after("a.cu", "float f() { return helper(2); }\nfloat other() { return 2; }"), names{"other"});
   EXPECT_EQ(after("b.cu", "namespace lab { float helper(float x) noexcept { return 3 * x; } }"),
             (names{"helper", "f", "g"}));
-  // A change outside functions, and a text that cannot be parsed, touch everything.
+  // A change outside functions, or text that cannot be parsed, affects every function.
   EXPECT_EQ(after("b.cu", "namespace lab { double helper(float x) noexcept { return x; } }"), all);
   EXPECT_EQ(after("b.cu", ""), all);
   EXPECT_EQ(
       after("e.cpp", "constexpr int n = 5;\nvoid g(int);\nstruct pair { int a, b; };\nvoid alone() { if (true) { } }"),
       all);
   EXPECT_EQ(after("d.cpp", "float g( { ((("), all);
-  // What functions share: variables, and macros and constructors that have no name that callers use.
+  // Functions share variables, and macros and constructors, which callers do not name.
   const auto from_to = [](const std::string& before, const std::string& now) {
     return changed_names({{"x.cu", before}}, {{"x.cu", now}});
   };

@@ -1,4 +1,4 @@
-// The grade book and the batch under kills, full disks, damage and company.
+// The grade book and the batch under kills, full disks, damage and concurrent use.
 #include "class/batch.hpp"
 #include "support/files.hpp"
 
@@ -47,7 +47,7 @@ struct Book : testing::Test {
   }
   void TearDown() override { fs::remove_all(folder); }
 
-  /// A worker that takes a few milliseconds and writes what a grader would.
+  /// A worker that takes a few milliseconds and writes a result as a grader does.
   batch_options quick(int jobs) {
     replace_file(folder / "worker.sh",
                  "sleep 0.00$(($$ % 10))\n"
@@ -146,7 +146,7 @@ TEST_F(Book, AFullDiskLosesNothing) {
     book.add(graded("before", 1), "");
   }
   const pid_t child = fork();
-  if (child == 0) {  // the largest file that this process may write is little more than the book
+  if (child == 0) {  // limits this process to files only slightly larger than the book
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit most{fs::file_size(file) + 4096, fs::file_size(file) + 4096};
     setrlimit(RLIMIT_FSIZE, &most);
@@ -183,7 +183,7 @@ TEST_F(Book, KillsAtAnyMomentLoseAndDoubleNothing) {
     }
     setpgid(batch, batch);
     usleep(5'000 + random() % 30'000);
-    // The batch alone, which leaves workers behind, or all of it.
+    // Kills the batch alone, which leaves its workers running, or all processes.
     if (waitpid(batch, nullptr, WNOHANG) == batch) {
       ++finished;
       continue;
@@ -283,7 +283,7 @@ TEST_F(Class, NamesWhatItSkips) {
 TEST_F(Class, GivesOneIdToOneSubmission) {
   replace_file(of / "ann" / "a.cpp", "x");
   replace_file(of / "bob.zip", "x");
-  // The same name, however the path is written.
+  // The name is the same however the path is written.
   for (const fs::path& path : {of / "ann", of / "ann/", of / "ann/.", of / "../class/ann"})
     EXPECT_EQ(ids(submissions_at({path}, {"a.cpp"})), std::vector<std::string>{"ann"}) << path;
   EXPECT_EQ(ids(submissions_at({of / "bob.zip"}, {"a.cpp"})), std::vector<std::string>{"bob"});

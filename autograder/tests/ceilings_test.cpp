@@ -1,4 +1,4 @@
-// The reading kernel reads everything, whatever the size.
+// The reading kernel reads every byte, whatever the size.
 #include "lab/ceilings.hpp"
 
 #include <gtest/gtest.h>

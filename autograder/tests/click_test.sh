@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The class page in a real browser: typing filters, a click opens the student's page, and nothing that a student wrote
-# runs. usage: click_test.sh GRADER SOURCE
+# The class page in a real browser: typing filters, a click opens the student's page, and no text from a student runs as code.
+# usage: click_test.sh GRADER SOURCE
 set -euo pipefail
 grader=$1 source=$2
 for program in chromium chromedriver curl sqlite3; do
@@ -11,7 +11,7 @@ driver=
 trap '[[ -z $driver ]] || kill $driver 2>/dev/null; wait; rm -rf "$place"' EXIT
 chmod 755 "$place"
 
-# Two students; one has a name, and hands in a file, that attack the reader of the report.
+# Two students; one attacks the reader of the report through a name and a hand-in file.
 mkdir -p "$place/class/ann" "$place/class/<img src=x onerror=document.title='owned'>"
 for who in "$place"/class/*; do
   cp "$source"/solutions/03_coalescing/handin/{column_sums.cpp,predictions.toml} "$who"

@@ -1,4 +1,4 @@
-// Points from ratios, and that noise neither costs any nor gives any.
+// Points from ratios; noise must neither cost points nor give any.
 #include "course/credit.hpp"
 
 #include <fmt/format.h>
@@ -54,7 +54,8 @@ TEST(Credit, KnowsTheNextStep) {
     const auto next = next_step(ratio, ladder);
     ASSERT_TRUE(next) << ratio;
     EXPECT_GT(next->share, credit(ratio, ladder));
-    EXPECT_NEAR(credit(next->ratio, ladder), next->share, 1e-12) << ratio << ", who gets there gets it";
+    EXPECT_NEAR(credit(next->ratio, ladder), next->share, 1e-12)
+        << ratio << ", this ratio must earn the promised share";
     EXPECT_LT(credit(0.969 * next->ratio, ladder), next->share);
   }
   EXPECT_FALSE(next_step(0.78, ladder));
@@ -64,7 +65,7 @@ TEST(Credit, KnowsTheNextStep) {
   EXPECT_NEAR(next_step(0.01, begins_high)->ratio, 0.1, 1e-12);
 }
 
-/// A machine on which every time is off by a factor of exp(sigma * normal), and drifts slowly besides.
+/// A machine on which every time is off by a factor of exp(sigma * normal) and drifts slowly, too.
 struct simulated_machine {
   std::mt19937 engine;
   double sigma, ratio;
@@ -72,7 +73,7 @@ struct simulated_machine {
   std::normal_distribution<double> normal{};
 
   double ceiling() {
-    drift *= 1.002;  // a machine that gets slower must not matter to a ratio
+    drift *= 1.002;  // a machine that slows down must not change a ratio
     return 1e-2 * drift * std::exp(sigma * normal(engine));
   }
   std::optional<double> call() { return 1e-2 / ratio * drift * std::exp(sigma * normal(engine)); }
@@ -99,8 +100,7 @@ TEST(Decision, NoiseGivesNoPoints) {
   for (const double sigma : {0.0, 0.01, 0.02, 0.03}) EXPECT_LE(full_credit(sigma, 0.70, 2000), 2) << sigma;
 }
 
-/// The same machine as a class meets it: one sample in twenty is half as long again, and a run may end early where it
-/// is certain.
+/// The same machine in class: one sample in twenty takes 1.5 times as long, and a run may end early once it is certain.
 double full_credit_rate(double sigma, double ratio, int rounds) {
   int full = 0, decided = 0;
   for (int seed = 0; seed < rounds; ++seed) {
@@ -142,7 +142,7 @@ TEST(Pairs, ADisturbedPairIsMeasuredAgain) {
                       {.most_disturbed = 5, .budget_seconds = 1000})
                 ->pairs.size(),
             21u)
-      << "in the end it takes what comes";
+      << "in the end it keeps disturbed pairs";
 }
 
 int runs_on_a_noisy_machine(double slower, bool& noisy) {
@@ -179,8 +179,8 @@ TEST(Decision, IsMadeByTheInterval) {
     const lab::interval share = share_of(ratio, ci, noise, ladder);
     return std::pair(share.low, share.high);
   };
-  EXPECT_EQ(shares(0.03, below, 0.3), std::pair(0.0, 0.0)) << "wholly below the first rung, however noisy";
-  EXPECT_EQ(shares(0.85, above, 0.3), std::pair(1.0, 1.0)) << "wholly above the last";
+  EXPECT_EQ(shares(0.03, below, 0.3), std::pair(0.0, 0.0)) << "entirely below the first rung, however noisy";
+  EXPECT_EQ(shares(0.85, above, 0.3), std::pair(1.0, 1.0)) << "entirely above the last";
   EXPECT_EQ(shares(0.4, across, 0.3), std::pair(credit(0.3, ladder), credit(0.5, ladder)));
   EXPECT_EQ(shares(0.4, across, 0.05), std::pair(credit(0.4, ladder), credit(0.4, ladder))) << "a quiet machine";
 }
@@ -189,7 +189,7 @@ TEST(Decision, NoNoiseHoweverLargeGivesAPass) {
   const lab::interval above{0.81, 0.9}, below{0.02, 0.04};
   EXPECT_EQ(share_of(0.85, above, 0.6, ladder).low, 0.0);
   EXPECT_EQ(share_of(0.85, above, 0.6, ladder).high, 1.0);
-  EXPECT_EQ(share_of(0.03, below, 0.6, ladder).high, 0.0) << "it can fail one";
+  EXPECT_EQ(share_of(0.03, below, 0.6, ladder).high, 0.0) << "a noisy run can fail a call";
   bool noisy = false;
   runs_on_a_noisy_machine(0.1, noisy);
   EXPECT_TRUE(noisy);
@@ -216,7 +216,7 @@ TEST(Pairs, AlternateAndEndWithTheBudget) {
       << "all below an eighth of 10";
   const auto starves_itself = [] { return std::optional(sample{1.0, true}); };
   EXPECT_EQ(run_pairs(starves_itself, ceiling, {.budget_seconds = 1000, .hopeless_ratio = 10.0})->disturbed, 0)
-      << "so slow is a call because of its own threads";
+      << "only its own threads can make a call this slow";
   EXPECT_EQ(run_pairs(starves_itself, ceiling, {.budget_seconds = 1000, .hopeless_ratio = 2.0})->disturbed, 21);
   EXPECT_EQ(run_pairs(call, ceiling, {.budget_seconds = 1000, .narrow = 0.02})->pairs.size(), 11u);
   double seconds = 1.0;

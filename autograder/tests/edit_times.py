@@ -19,11 +19,11 @@ class watch:
         self.seen = ""
 
     def until(self, pattern, seconds=60):
-        """The time at which the pattern appears in what is printed from now on, and what was printed before that, by time."""
+        """When the pattern next appears in the output, and the earlier output by time."""
         end, lines = time.monotonic() + seconds, []
         while time.monotonic() < end:
             if found := re.search(pattern, self.seen):
-                self.seen = self.seen[found.end() :]  # the rest may be what is waited for next
+                self.seen = self.seen[found.end() :]  # the rest may contain the next pattern
                 return time.monotonic(), lines
             if select.select([self.terminal], [], [], 0.05)[0]:
                 try:
@@ -40,13 +40,13 @@ class watch:
             while os.read(self.terminal, 65536):
                 pass
         except OSError:
-            pass  # it has ended
+            pass  # the process has ended
         os.waitpid(self.pid, 0)
         os.close(self.terminal)
 
 
 def edited(text):
-    """With one more statement in the first function's body that has a statement."""
+    """The text with one more statement in the first function body that has one."""
     body = re.search(r"\)\s*(?:const\s*)?(?:noexcept\s*)?\{\n", text)
     return text[: body.end()] + "  ;\n" + text[body.end() :]
 

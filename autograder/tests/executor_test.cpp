@@ -67,7 +67,7 @@ TEST(Executor, AnswersAndStaysUp) {
   }
 }
 
-/// Answers a number with the sum of all numbers so far.
+/// Answers each number with the sum of all numbers so far.
 class adding : public lab::oracle {
  public:
   void answer(std::span<std::byte> question) override {
@@ -103,7 +103,7 @@ TEST(Executor, ASubmissionAsksAndTheJudgeAnswers) {
   const trial t = s.run(asking("asks", 1000));
   EXPECT_TRUE(t.ok()) << t.message;
   EXPECT_EQ(t.response.metrics.at("output[0]"), 500500);
-  EXPECT_TRUE(s.run(asking("asks", 3)).ok()) << "each call has an oracle of its own";
+  EXPECT_TRUE(s.run(asking("asks", 3)).ok()) << "each call has its own oracle";
 }
 
 TEST(Executor, TheMailboxIsNoResult) {
@@ -123,7 +123,7 @@ TEST(Executor, ANanHasNoSign) {
   told.outputs = {};
   told.check = [](auto, auto) { return std::string("[0] is -nan, should be 1"); };
   subject s(backend::sim, runner(), 1);
-  EXPECT_EQ(s.run(told).message, "/0: [0] is nan, should be 1") << "hints look for ` is nan`";
+  EXPECT_EQ(s.run(told).message, "/0: [0] is nan, should be 1") << "hints search for ` is nan`";
 }
 
 TEST(Executor, WhereNothingIsCalledTheOracleTellsTheFigures) {
@@ -140,7 +140,7 @@ TEST(Executor, NamesTheSignal) {
   EXPECT_EQ(got.end, answer::ending::crashed);
   EXPECT_EQ(got.what, "the program was killed by SIGSEGV (Segmentation fault)");
   EXPECT_EQ(e->run(request("abort")).what, "the program was killed by SIGABRT (Aborted)");
-  EXPECT_EQ(e->run(request("nothing")).end, answer::ending::answered) << "it starts again";
+  EXPECT_EQ(e->run(request("nothing")).end, answer::ending::answered) << "the runner starts again";
 }
 
 TEST(Executor, AnEarlyExitIsACrash) {
@@ -166,7 +166,7 @@ TEST(Executor, KillsWhatHangs) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
 }
 
-/// Keeps every core busy while it lives, with four threads each; those that others run already count.
+/// Keeps every core busy with four threads while it lives; threads that other processes run already count.
 class crowd {
  public:
   crowd() {
@@ -189,20 +189,20 @@ TEST(Executor, WaitingForACoreIsNotTheRunnersFault) {
   const auto start = std::chrono::steady_clock::now();
   const answer got = e->run(request("compute", 300));
   const auto took = std::chrono::steady_clock::now() - start;
-  if (took >= 6 * 600ms) GTEST_SKIP() << "SKIPPED: the machine is too busy for any patience";
+  if (took >= 6 * 600ms) GTEST_SKIP() << "SKIPPED: the machine is too busy for this test";
   EXPECT_EQ(got.end, answer::ending::answered) << got.what;
   EXPECT_GT(took, 600ms) << "the machine was not busy enough to show anything";
 }
 
 TEST(Executor, NorIsTheJudgesOwnWaitingBeforeItAnswers) {
   subject s(backend::sim, runner(1000ms), 1);
-  while (!s.run(asking("asks", 1)).ok()) {  // it is up
+  while (!s.run(asking("asks", 1)).ok()) {  // the runner has started
   }
   const crowd others;
   const auto start = std::chrono::steady_clock::now();
   const trial t = s.run(asking("asks", 3000));
   if (std::chrono::steady_clock::now() - start >= 6 * 1000ms)
-    GTEST_SKIP() << "SKIPPED: the machine is too busy for any patience";
+    GTEST_SKIP() << "SKIPPED: the machine is too busy for this test";
   EXPECT_TRUE(t.ok()) << t.message;
 }
 
@@ -212,9 +212,9 @@ TEST(Executor, ATimedCallSharesTheJudgesCore) {
   int core = -1;
   const std::string timed = e->run(request("cores"), {}, [&] { core = sched_getcpu(); }).response.error;
   EXPECT_EQ(timed, std::to_string(core) + " ");
-  EXPECT_EQ(e->run(request("cores")).response.error, all) << "afterwards it may use them all again";
+  EXPECT_EQ(e->run(request("cores")).response.error, all) << "afterwards it may use all cores again";
   e->run(request("exit"), {}, [] {});
-  EXPECT_EQ(e->run(request("cores")).response.error, all) << "after a crash too";
+  EXPECT_EQ(e->run(request("cores")).response.error, all) << "after a crash, too";
 }
 
 std::set<std::string> buffer_files() {
@@ -231,7 +231,7 @@ TEST(Executor, OneThatStandsBesideAnotherHasItsPagesAndItsCore) {
   second.runs().stand_beside(&first.runs());
   for (const std::int64_t n : {1000, 3'000'000, 2000}) {  // the second needs more memory
     EXPECT_EQ(first.run(doubling("right", n)).message, "");
-    EXPECT_EQ(buffer_files().size(), n == 3'000'000 ? 2 : 1) << "the second still has what there was before";
+    EXPECT_EQ(buffer_files().size(), n == 3'000'000 ? 2 : 1) << "the second still has the earlier buffers";
     EXPECT_EQ(second.run(doubling("right", n)).message, "");
     EXPECT_EQ(buffer_files().size(), 1);
     EXPECT_EQ(first.run(doubling("right", n)).message, "");
@@ -305,7 +305,7 @@ TEST(Executor, CountsTheCallsOfThreadsThatACaseMayStart) {
   what.count_calls = false;
   EXPECT_EQ(e->run(what).end, answer::ending::answered);
   what.threads = 1;
-  EXPECT_EQ(e->run(what).end, answer::ending::crashed) << "others may start none";
+  EXPECT_EQ(e->run(what).end, answer::ending::crashed) << "other cases may start no threads";
 }
 
 TEST(Executor, ThreadsThatACaseMayStartMustEndInTime) {
@@ -327,7 +327,7 @@ TEST(Executor, ACallAfterDoneIsTooLateToMatter) {
       e->run(what, {[&](auto memory) { memory[at] = std::byte{0}; }, [&](auto memory) { left = memory[at]; }});
   ASSERT_EQ(got.end, answer::ending::answered) << got.what;
   EXPECT_EQ(got.calls, call_counts{});
-  EXPECT_EQ(left, std::byte{0}) << "what it computed with calls that were not counted";
+  EXPECT_EQ(left, std::byte{0}) << "what uncounted calls computed must not arrive";
 }
 
 /// A runner whose system calls are not limited, as on a GPU.
@@ -349,7 +349,7 @@ TEST_F(OpenRunner, MayHaveThreadsOfAGpusDriver) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(e.run(request("thread_that_stays")).end, answer::ending::answered);
 }
 
-/// Instead of a GPU's memory, a file.
+/// A file in place of a GPU's memory.
 struct device_without_gpu : gpu {
   struct memory_in_a_file : gpu_memory {
     std::size_t bytes() const override { return 4096; }
@@ -370,7 +370,7 @@ TEST_F(OpenRunner, CannotStopTheClockWhileItsKernelsRun) {
   device_without_gpu device;
   limits allowed{10s};
   EXPECT_EQ(process_executor(FAKE_RUNNER, allowed).run(request("says_done")).end, answer::ending::answered)
-      << "or what follows shows nothing";
+      << "otherwise the rest of this test proves nothing";
   allowed.device = &device;
   allowed.driver = true;
   process_executor e(FAKE_RUNNER, allowed);
@@ -380,7 +380,7 @@ TEST_F(OpenRunner, CannotStopTheClockWhileItsKernelsRun) {
 }
 
 TEST_F(OpenRunner, FindsTheDoorsOpenThatOthersFindClosed) {
-  EXPECT_NE(runner()->run(request("doors")).response.error, "") << "or the test below shows nothing";
+  EXPECT_NE(runner()->run(request("doors")).response.error, "") << "otherwise the test below proves nothing";
 }
 
 TEST(Executor, HasNoSystemCallsThatWorkBetweenCalls) {
@@ -410,7 +410,7 @@ TEST(Executor, EndsWhenItsTimeIsUsedUp) {
   limits allowed;
   allowed.budget = &budget;
   process_executor e(FAKE_RUNNER, allowed);
-  const crowd others;  // however busy the machine, it ends after six times as long; to end it takes some time, too
+  const crowd others;  // even on a busy machine the limit is six times as long; ending the runner takes some time, too
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 2; ++i) {
     const answer got = e.run(request("hang"));
@@ -428,7 +428,7 @@ TEST_F(OpenRunner, KillsTheChildrenToo) {
   const int child = std::stoi(e->output().substr(4));
   EXPECT_EQ(kill(child, 0), 0);
   EXPECT_EQ(e->run(request("abort")).end, answer::ending::crashed);
-  // Killed; who reaps it is the system's business, so it may stay a zombie for a while.
+  // It was killed, but may remain a zombie until the system reaps it.
   std::string state;
   for (int i = 0; i < 100; ++i) {
     std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
@@ -449,7 +449,7 @@ TEST(Executor, LiesAboutTheLengthAreCrashes) {
 TEST(Executor, TakesOneAnswerOfTheRunnersAndNoMoreThanItAskedFor) {
   for (const char* lie : {"answers_itself", "names_its_time"})
     EXPECT_EQ(runner(2s)->run(request(lie)).what, "the program sent something other than an answer") << lie;
-  EXPECT_EQ(runner(2s)->run(request("counts_itself")).what, "") << "on a device it may";
+  EXPECT_EQ(runner(2s)->run(request("counts_itself")).what, "") << "allowed on a device";
   EXPECT_EQ(runner(2s)->run(request("counts_itself"), {}, [] {}).what,
             "the program sent something other than an answer");
 }
@@ -549,7 +549,7 @@ TEST(Subject, NorHelpsMemoryThatWasThereBeforeTheFirstCall) {
   EXPECT_NE(said, "");
 }
 
-/// The line of fake_runner.cpp that does what the entry says.
+/// The line of fake_runner.cpp that implements the entry.
 std::string place_of(const std::string& entry) {
   std::ifstream in(LAB_SOURCE_DIR "/autograder/tests/fake_runner.cpp");
   int number = 0;
@@ -589,7 +589,7 @@ TEST(Subject, CallsBuffersByTheirNames) {
   EXPECT_EQ(said("nothing"), "nothing/8: left its output `twice` unchanged");
   EXPECT_EQ(said("scribble"), "scribble/8: changed its input `once`, which is read-only");
   EXPECT_EQ(said("overrun"), "overrun/8: wrote out of bounds, 0 bytes into the memory after output 0")
-      << "the contract has another number of outputs";
+      << "the contract has a different number of outputs";
   EXPECT_EQ(names.at("nothing").sizes, std::vector<std::string>{"n"});
 }
 
@@ -603,7 +603,7 @@ TEST(Subject, CallsAFallenEntryNoMore) {
     EXPECT_EQ(t.message, "not run, because hang/1 already failed: no answer after 0.3 s");
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, 2s);
-  EXPECT_TRUE(s.run(doubling("right", 8)).ok()) << "other entries go on";
+  EXPECT_TRUE(s.run(doubling("right", 8)).ok()) << "other entries still run";
 }
 
 TEST(Subject, CallsAnEntryThatFellWithOneOracleOnOthers) {

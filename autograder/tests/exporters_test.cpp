@@ -30,7 +30,7 @@ item_result item(const char* id, verdict v, double points, double most, const ch
   return i;
 }
 
-/// Three students: one with everything, one who tries to inject, one whose machine failed.
+/// Three students: one with every field, one who tries injection, one whose machine failed.
 std::vector<result> class_of_three() {
   std::vector<result> all(3);
   for (result& r : all) {
@@ -191,7 +191,7 @@ std::vector<result> submissions_of(const std::vector<std::string>& ids) {
   return results;
 }
 
-/// Who got which points: "Ann 1 Bob 2".
+/// Each student's points: "Ann 1 Bob 2".
 std::string given(const std::vector<std::string>& ids, const export_options& options) {
   std::string text;
   const std::vector<csv_row> rows = csv_rows(exported("canvas", submissions_of(ids), options).at("canvas.csv"));
@@ -214,7 +214,7 @@ TEST(Canvas, GradesStayWithTheirStudents) {
   EXPECT_EQ(given({"1001"}, tangled("ID")), "Ann 1");
   EXPECT_EQ(given({"1001"}, tangled("SIS User ID")), "Bob 1");
   EXPECT_EQ(given({"ann", "bob", "dan"}, tangled("SIS Login ID")), "Ann 1 Bob 2 Cid 3");
-  // One column for all: a number that is in no login is not looked for elsewhere, and is named.
+  // One column for all: a number that is no login is reported, not searched for in other columns.
   export_options options = tangled();
   std::string said;
   options.remark = [&said](const std::string& what) { said += what + "\n"; };
@@ -269,7 +269,7 @@ TEST(Exporters, NoFieldIsAFormulaAndDifferentOnesStayDifferent) {
   EXPECT_NE(no_formula("'=1"), no_formula("=1"));
 }
 
-/// Whatever happened to a gradebook: an error, or points only where they belong.
+/// However a gradebook was changed, there is an error, or points appear only where they belong.
 TEST(Canvas, RandomGradebooksAreReadOrRefusedButNeverCrash) {
   std::mt19937 engine(1);
   const std::string alphabet = ",\"\n\r'=0129 Iabdn\xFF" + std::string(1, '\0');
@@ -305,7 +305,7 @@ TEST(Canvas, RandomGradebooksAreReadOrRefusedButNeverCrash) {
   EXPECT_LT(refused, 2700);
 }
 
-/// 300 people with names as bad as they come, from their folders through the grade book into each format.
+/// 300 people with the worst possible names, from their folders through the grade book into each format.
 TEST(Exporters, ListEveryStudent) {
   namespace fs = std::filesystem;
   const fs::path place = fs::temp_directory_path() / ("exports_" + std::to_string(getpid()));
@@ -375,7 +375,7 @@ TEST(Exporters, ListEveryStudent) {
     EXPECT_EQ(collect(book, spool, ""), 300);
   }
   const std::vector<result> results = grade_book(place / "g.sqlite").that_count();
-  std::map<std::string, std::string> points;  // what is right
+  std::map<std::string, std::string> points;  // expected
   for (std::size_t i = 0; i < jobs.size(); ++i) points[jobs[i].id] = points_text(static_cast<double>(i + 1) / 4);
   ASSERT_EQ(points.size(), 300u);
   EXPECT_EQ(results.size(), 300u);
@@ -428,7 +428,7 @@ TEST(Exporters, ListEveryStudent) {
   fs::remove_all(place);
 }
 
-TEST(Exporters, NoTextBreaksAFormat) {  // no escape in 8 bits, and nothing without which XML is not well-formed
+TEST(Exporters, NoTextBreaksAFormat) {  // no 8-bit escape, and nothing that makes XML malformed
   std::vector<result> all = class_of_three();
   all[1].items[0].message =
       "a\xC2\x9B"

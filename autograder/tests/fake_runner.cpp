@@ -1,4 +1,4 @@
-// A runner whose submission does everything that submissions do to graders. The entry says what.
+// A runner whose submission misbehaves in every known way; the entry selects one.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -47,7 +47,7 @@ std::vector<int> threads() {
   return ids;
 }
 
-/// Of all threads together.
+/// The cores on which at least one thread may run.
 std::string allowed_cores() {
   cpu_set_t all, cores;
   CPU_ZERO(&all);
@@ -61,7 +61,7 @@ std::string allowed_cores() {
   return numbers;
 }
 
-/// So many milliseconds of the calling thread.
+/// Uses this many milliseconds of the calling thread's CPU time.
 void compute(std::int64_t milliseconds) {
   const auto ran = [] {
     timespec now{};
@@ -72,7 +72,8 @@ void compute(std::int64_t milliseconds) {
   }
 }
 
-/// A thread that was there before the submission, as the simulated device has them. It does what it is told.
+/// A thread that exists before the submission runs, like those of the simulated device. It runs the work that it is
+/// given.
 std::atomic<std::int64_t> helper_computes{0};
 std::atomic<bool> helper_starts_a_thread{false};
 
@@ -89,8 +90,8 @@ void help() {
 
 void at_work(int) {}
 
-/// Names of the system calls that work while the runner should be stopped, or undo what the judge does to it, as far as
-/// they can be made.
+/// Names of the system calls that this process can still make, though they could work while the judge has stopped it,
+/// or undo what the judge does to it.
 std::string open_doors() {
   std::string open;
   const auto door = [&](const char* name, long result) {
@@ -130,7 +131,7 @@ std::string open_doors() {
   return open;
 }
 
-/// As a global object of a submission might take it.
+/// Memory that a submission's global object may take.
 const std::vector<char> from_the_beginning(std::getenv("FAKE_RUNNER_BEGINS_WITH_MEMORY") ? 100 << 20 : 0, 1);
 
 void twice(const lab::request& what) {
@@ -161,14 +162,14 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
     one.join();
     other.join();
   }
-  if (does == "yields_after_done") {  // done, says the submission, before it calls the kernel
+  if (does == "yields_after_done") {  // the submission reports that it is done before it calls the kernel
     // Without inputs, the control page lies two pages before the output.
     std::byte* const page = what.outputs[0].data() - 2 * grading::page_bytes;
     reinterpret_cast<grading::control*>(page)->done.store(1);
     yield_often();
     what.outputs[0][0] = std::byte{1};
   }
-  if (does == "says_done") {  // and returns with its kernels still running
+  if (does == "says_done") {  // returns while its kernels still run
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);)
       if (line.find("memfd:buffers") != std::string::npos) {
@@ -176,7 +177,7 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
         break;
       }
   }
-  if (does == "asks") {  // so many questions: 1, 2, ...
+  if (does == "asks") {  // asks this many questions: 1, 2, ...
     const auto number = [&](std::size_t output) -> double& {
       return *reinterpret_cast<double*>(what.outputs[output].data());
     };
@@ -201,13 +202,13 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
     compute(what.parameters[0]);
     while (helper_computes != 0) usleep(100);
   }
-  if (does == "takes_memory") {  // so many megabytes, given back before the call ends
+  if (does == "takes_memory") {  // takes this many megabytes and frees them before the call ends
     std::vector<char> bytes(static_cast<std::size_t>(what.parameters[0]) << 20);
     std::memset(bytes.data(), 1, bytes.size());
     answer.error = std::to_string(bytes[bytes.size() / 2] - 1);
     if (answer.error == "0") answer.error.clear();
   }
-  if (does == "keeps_memory") {  // for later calls, which find it there
+  if (does == "keeps_memory") {  // keeps them for later calls
     static std::vector<char> kept;
     kept.resize(static_cast<std::size_t>(what.parameters[0]) << 20, 1);
   }
@@ -252,7 +253,7 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
   if (does == "counts_itself") answer.metrics["launches"] = 1;
   if (does == "files") answer.error = open_files();
   if (does == "cores") answer.error = allowed_cores();
-  static bool broken = false;  // as a GPU is for its process, once an address was misaligned
+  static bool broken = false;  // like a GPU's context after a misaligned address
   broken = broken || does == "fails";
   if (broken) answer.error = "cudaErrorMisalignedAddress";
   if (does == "reports") answer.reports = {"a.cu:3: race", "a.cu:4: race", "a.cu:5: race", "a.cu:6: race"};

@@ -32,12 +32,13 @@ TEST(Findings, CountChangedStatements) {
   EXPECT_EQ(changed_statements(original, original), 0u);
   EXPECT_EQ(changed_statements(original, "int f(int a)\n{ if (a>1) /* no; */ return 2; g();\n\nh(); }"), 0u);
   EXPECT_EQ(changed_statements(original, "int f(int a) { if (a >= 1) return 2; g(); h(); }"), 1u);
-  EXPECT_EQ(changed_statements(original, "int f(int a) { if (a > 1) return 2; h(); g(); }"), 1u) << "two change places";
+  EXPECT_EQ(changed_statements(original, "int f(int a) { if (a > 1) return 2; h(); g(); }"), 1u)
+      << "two statements swapped";
   EXPECT_EQ(changed_statements(original, "int f(int a) { if (a > 1) return 2; g(); i(); i(); h(); }"), 2u);
   EXPECT_EQ(changed_statements(original, "int f(int a) { g(); }"), 2u);
   EXPECT_EQ(changed_statements(original, ""), 4u);
   EXPECT_EQ(changed_statements(original, "int f(int a) { if (std::size_t{1} * a > 1) return 2; g(); h(); }"), 1u)
-      << "braces of a value";
+      << "braces around a value";
 }
 
 TEST(Findings, CountHiddenStatements) {
@@ -48,7 +49,8 @@ TEST(Findings, CountHiddenStatements) {
   EXPECT_EQ(changed("#include <x>\nint f(int a) { if (a > 1) return 2; g(); }"), 1u);
   std::string commas;
   for (int i = 0; i < 30; ++i) commas += "a = i(), ";
-  EXPECT_GT(changed("int f(int a) { if (a > 1) return 2; " + commas + "g(); }"), 3u) << "one of many";
+  EXPECT_GT(changed("int f(int a) { if (a > 1) return 2; " + commas + "g(); }"), 3u)
+      << "a long statement counts several times";
   EXPECT_EQ(changed("int f(int a) { if (a > 1) return 2; g(R\"(; ; ;)\"); }"), 1u);
 }
 
@@ -68,7 +70,7 @@ struct Assessed : testing::Test {
     what.cause = 1;
     session.rules = &rules;
     session.crashed_programs = place.path();
-    // Block and thread depend on the name, which must arrive as it is.
+    // Block and thread depend on the name, which must arrive unchanged.
     replace_file(
         place.path() / "lab13.x",
         "#!/bin/sh\n"
@@ -97,7 +99,7 @@ TEST_F(Assessed, PlaceAndCause) {
   EXPECT_EQ(r.points, 2);
   EXPECT_EQ(r.message, "wrong for 'ann': cause");
   r = assessed(answers("ann", "4", "\"race\""));
-  EXPECT_EQ(r.points, 0) << "a cause is only worth something with its place";
+  EXPECT_EQ(r.points, 0) << "a cause earns points only with its place";
   EXPECT_EQ(r.message.rfind("wrong for 'ann': block. ", 0), 0u) << r.message;
 }
 
@@ -163,7 +165,7 @@ TEST_F(Assessed, FillInAllButLineAndCause) {
       head +
           "[x]\nkernel = \"k\"\nblock = 4  # empty\nthread = 8\nline = \"\"\nallocation = 2\ncause = \"\"\n[other]\n" +
           fields)
-      << "what is written stays, and so do programs that no item asks for";
+      << "filled-in answers stay, and so do programs that no item asks about";
   EXPECT_THROW(filled("[x]\n" + fields), input_error) << "no name";
   replace_file(place.path() / "lab13.x", "#!/bin/sh\necho 'error: x.cu:9: launch of k failed with cudaErrorX' >&2\n");
   fs::permissions(place.path() / "lab13.x", fs::perms::owner_all);
@@ -177,14 +179,15 @@ TEST_F(Assessed, OneAnswerEach) {
     EXPECT_EQ(r.message.rfind("findings.toml:4: x.block must be a single answer", 0), 0u) << r.message;
   }
   EXPECT_EQ(assessed(answers("ann", "\"3 4\"", "\"race\"")).points, 0);
-  EXPECT_EQ(assessed(answers("ann", "\"(3,0,0)\"", "\"race\"")).points, 4) << "as the report writes it";
+  EXPECT_EQ(assessed(answers("ann", "\"(3,0,0)\"", "\"race\"")).points, 4) << "as the report prints it";
   EXPECT_EQ(assessed(answers("ann", "\"(3,1,0)\"", "\"race\"")).points, 0);
   EXPECT_EQ(assessed(answers(" ann ", "\" 3 \"", "\" race\"")).points, 4);
   EXPECT_EQ(assessed(answers("ann", "3", "\"race, off by one\"")).points, 2) << "only the place is right";
   EXPECT_EQ(assessed(answers("ann", "3", "[\"race\", \"off by one\"]")).points, 0);
   EXPECT_EQ(assessed(answers("ann", "3", "\"bad\"")).message,
             "wrong for 'ann': cause. 'bad' is not one of the causes in the handout");
-  EXPECT_EQ(assessed(answers("ann", "3\nblock = 4", "\"race\"")).verdict, verdict::wrong) << "twice is no TOML";
+  EXPECT_EQ(assessed(answers("ann", "3\nblock = 4", "\"race\"")).verdict, verdict::wrong)
+      << "a repeated key is invalid TOML";
   EXPECT_EQ(assessed(answers(std::string(65, 'a'), "65", "\"race\"")).points, 0);
 }
 

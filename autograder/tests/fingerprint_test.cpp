@@ -1,4 +1,4 @@
-// What a grading is kept by: it changes with all that can change the result, and with nothing else.
+// The key of a cached grading: it changes with everything that can change the result, and with nothing else.
 #include "course/fingerprint.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST_F(Fingerprint, KeepsAnOutcomeUntilTheCacheIsOff) {
   keep_outcome("0b", "fine");
   setenv("LABS_CACHE", (place.path() / "cache").c_str(), 1);
   EXPECT_FALSE(kept_outcome("0b"));
-  setenv("LABS_CACHE", "/proc/nowhere", 1);  // what cannot be kept costs nothing but time
+  setenv("LABS_CACHE", "/proc/nowhere", 1);  // an unwritable cache costs only time
   keep_outcome("0c", "fine");
   EXPECT_FALSE(kept_outcome("0c"));
   before.empty() ? unsetenv("LABS_CACHE") : setenv("LABS_CACHE", before.c_str(), 1);

@@ -1,6 +1,6 @@
-// Files that students and instructors keep from one version of the course to the next: an example of each as every
-// version wrote it, in formats/ (of results.json fewer profiles), is read; a file of a newer format is refused with
-// what to do, and stays as it is.
+// Files that outlive a version of the course: the course reads an example of each from every version, in formats/
+// (results.json with fewer profiles). It refuses a file in a newer format, says what to do, and leaves the file
+// unchanged.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -79,7 +79,7 @@ TEST_F(Formats, OfEveryVersionAreRead) {
     EXPECT_EQ(history[0].submission, "ann");
     EXPECT_TRUE(history[0].official);
     EXPECT_EQ(first_complete(history).at("ann").values, p.locked.values);
-    EXPECT_TRUE(grade_book(folder / "grades.sqlite").add(stored[0], "")) << "an older book takes new results";
+    EXPECT_TRUE(grade_book(folder / "grades.sqlite").add(stored[0], "")) << "an older book accepts new results";
   }
 }
 
@@ -157,7 +157,7 @@ TEST_F(Formats, AClassNamesTheVersionThatGradesIt) {
   }
 }
 
-// Between two versions, the number stays the same while the course changes.
+// Between two releases, the course changes but its version number does not.
 TEST_F(Formats, AClassMayBePinnedToACommit) {
   if (run_command("git --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no git here";
   const fs::path course = folder / "my course", rubric = course / "labs/03_coalescing/judge/rubric.toml";
@@ -187,14 +187,14 @@ TEST_F(Formats, AClassMayBePinnedToACommit) {
   EXPECT_EQ(unlike_the_pin(course_version() + "+0123456789", course), "git knows no such commit here");
   EXPECT_EQ(unlike_the_pin(first, folder / "nowhere"), "git knows no such commit here");
 
-  // It is still the same course after a hand-in, or a commit of files that grading does not use.
+  // The course stays the same after a hand-in, or a commit of files that grading does not use.
   replace_file(handed_in, "mine\n");
   EXPECT_EQ(unlike_the_pin(first, course), "");
   replace_file(course / "notes.txt", "new\n");
   replace_file(course / "labs/03_coalescing/README.md", "new\n");
   commit();
   EXPECT_EQ(unlike_the_pin(first.substr(0, course_version().size() + 8), course), "");
-  // Another rubric is, committed or not.
+  // A changed rubric makes it a different course, committed or not.
   replace_file(rubric, "new\n");
   EXPECT_EQ(unlike_the_pin(first, course), "labs/03_coalescing/judge/rubric.toml differs from it");
   const std::string second = course_version() + "+" + commit();

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The autograder zip by Gradescope's rules: unpacked, its scripts at the root and executable, run on a submission, with
-# a results.json at the end in any case. The unpacked tree uses the existing build, not a second one.
-# usage: gradescope_test.sh GRADER SOURCE
+# Tests the autograder zip by Gradescope's rules: its scripts must be executable and at the root, and every run on a submission
+# must end with a results.json. The unpacked tree uses the existing build, not a second one. usage: gradescope_test.sh GRADER
+# SOURCE
 set -euo pipefail
 grader=$1 source=$2
 command -v unzip >/dev/null || { echo "SKIPPED: no unzip here; apt-get install unzip"; exit 77; }
@@ -29,12 +29,12 @@ rm "$place"/submission/*
 [[ $(score) == 0* ]] || { echo "an empty submission got $(score)"; exit 1; }
 grep -q 'it contains none of the hand-in files' "$place/results/results.json" || { echo "no reason is given"; exit 1; }
 
-# Nothing works: still a file that Gradescope can read.
+# Even if nothing works, Gradescope must get a readable file.
 rm "$place/source/build"
 "$place/source/run_autograder" 2>/dev/null || true
 grep -q 'did not finish' "$place/results/results.json" || { echo "no fallback"; exit 1; }
 
-# GPU labs: the bridge grades elsewhere.
+# GPU labs: the bridge grades on another machine.
 ln -s "$(dirname "$(dirname "$grader")")" "$place/source/build"
 cat >"$place/bridge" <<'BRIDGE'
 #!/bin/sh

@@ -1,4 +1,4 @@
-"""Hints that wait for words of a message: some message must have these words.  hints_test.py SOURCE"""
+"""Checks that the words that select a hint occur in some message.  usage: hints_test.py SOURCE"""
 import pathlib
 import re
 import sys
@@ -6,7 +6,7 @@ import sys
 root = pathlib.Path(sys.argv[1])
 sources = [p for folder in ("autograder/src", "common") for p in (root / folder).rglob("*") if p.suffix in (".cpp", ".hpp", ".h")]
 sources += [p for kind in ("*/judge/*.cpp", "*/judge/rubric.toml", "*/*.hpp", "*/given/*.hpp") for p in (root / "labs").glob(kind)]
-# Literals that follow each other are one, as in C++.
+# Adjacent literals are joined, as in C++.
 messages = "".join(re.sub(r'"\s*\n\s*"', "", p.read_text(errors="replace")) for p in sources)
 known_words = set(re.findall(r"[a-z]{3,}", messages.lower()))
 
@@ -15,7 +15,7 @@ for file in sorted(root.glob("labs/*/judge/hints.toml")) + [root / "labs/hints.t
     for answer in re.findall(r'^says = (\[[^\]]*\]|"[^"]*")', file.read_text(), re.M):
         for words in re.findall(r'"([^"]*)"', answer):
             seen += 1
-            # A message may be put together of parts: then at least each word is in one.
+            # A message may be assembled from parts; then each word must be in at least one.
             if words not in messages and not set(re.findall(r"[a-z]{3,}", words.lower())) <= known_words:
                 missing.append(f"{file.relative_to(root)}: no message has the words '{words}'")
 print(*missing, f"{seen} conditions of hints", sep="\n")

@@ -1,4 +1,4 @@
-// What is taken from a submission, and what is refused with which reason.
+// What intake accepts from a submission, what it refuses, and the reasons that it gives.
 #include "build/intake.hpp"
 
 #include <archive.h>
@@ -74,7 +74,7 @@ std::string archive_of(const std::string& format, const std::vector<packed>& fil
   return data;
 }
 
-/// By the filter alone, without an archive in it.
+/// Compressed by the filter alone, without an archive format.
 std::string gzipped(const std::string& text) {
   archive* out = archive_write_new();
   archive_write_set_format_raw(out);
@@ -100,7 +100,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-TEST(Sha256, KnowsTheStandardsExamples) {  // FIPS 180-4 examples
+TEST(Sha256, KnowsTheStandardsExamples) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256(std::string(1'000'000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
@@ -128,7 +128,7 @@ TEST_F(Intake, TakesTheHighestOfSeveral) {
 }
 
 TEST_F(Intake, TakesTheFolderThatStudentsEditLikeItsFiles) {
-  // However much of the course is in it: the folder alone, the lab, everything.
+  // However much of the course it contains: the folder alone, the lab, or everything.
   for (const std::string above : {"", "handin/", "03_coalescing/handin/", "course/labs/03_coalescing/handin/"}) {
     fs::remove_all(sub);
     write(sub / (above + "a.cpp"), "int a;");
@@ -139,7 +139,7 @@ TEST_F(Intake, TakesTheFolderThatStudentsEditLikeItsFiles) {
     write(folder / "sub.zip", archive_of("zip", {{above + "a.cpp", "int a;"}, {above + "b.cu", "int b;"}}));
     EXPECT_EQ(take_in(folder / "sub.zip", {"a.cpp", "b.cu"}).sha256, got.sha256) << above;
   }
-  // A file in its old place and in the new one: which is meant?
+  // A file in both its old and its new place is ambiguous.
   fs::remove_all(sub);
   write(sub / "a.cpp", "old");
   write(sub / "handin" / "a.cpp", "new");
@@ -190,7 +190,7 @@ TEST_F(Intake, LooksIntoDeepFoldersAndIntoHiddenOnesLast) {
   EXPECT_EQ(refusal(sub), "its folders are nested more than 64 deep");
 }
 
-/// Made by people's tools: tests/archives/make.sh.
+/// Archives written by common tools, see tests/archives/make.sh.
 TEST_F(Intake, TakesTheArchivesThatToolsMake) {
   int archives = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(ARCHIVES)) {
@@ -250,14 +250,13 @@ TEST_F(Intake, RefusesTricksOfArchives) {
     return header.replace(148, 7, std::string(octal, 7));
   };
   EXPECT_EQ(said(header_with({{124, "77777777777 "}}) + tar.substr(512)).substr(0, 20), "s.zip cannot be read");
-  // A file with holes, and the map of its holes, which an archive reader reads before it says anything: 70 MB in few
-  // bytes.
+  // A sparse file and the map of its holes, which an archive reader reads first: 70 MB in few bytes.
   std::string piece(512, '\0'), map;
-  piece[504] = 1;  // and there is more
+  piece[504] = 1;  // the map continues
   for (int i = 0; i < 140'000; ++i) map += piece;
   const std::string holes = header_with({{156, "S"}, {257, std::string("ustar  \0", 8)}, {386, "0"}, {482, "1"}});
   EXPECT_EQ(said(gzipped(holes + map)), "s.zip unpacks to more than 67108864 bytes");
-  // Packed twice: some such files unpack to themselves forever.
+  // Compressed twice: some such files unpack to themselves forever.
   EXPECT_EQ(said(gzipped(gzipped(tar))).substr(0, 12), "s.zip is not");
   EXPECT_EQ(said("PK nothing"), "s.zip is not a .zip, .tar, .tar.gz or .tgz, or is damaged; make a new one");
   EXPECT_EQ(said(""), "s.zip is not a .zip, .tar, .tar.gz or .tgz, or is damaged; make a new one");
@@ -274,8 +273,8 @@ TEST_F(Intake, ShowsOddNamesEscaped) {
   EXPECT_EQ(said("/\xC3\xA9"), "the archive has a file '/\xC3\xA9' that would unpack outside the archive's folder");
 }
 
-/// Whatever is cut off, flipped or moved about in an archive that a tool made: a reason or the files, and no more bytes
-/// than a hand-in may have. The sanitizers of the preset "sanitize" look on.
+/// However an archive is truncated, corrupted or rearranged, intake returns a reason or the files, with no more bytes
+/// than a hand-in may have. The preset "sanitize" runs this under the sanitizers.
 TEST_F(Intake, DamagedArchivesAreReadOrRefusedButNeverCrash) {
   std::mt19937 engine(1);
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(engine); };
@@ -311,10 +310,10 @@ TEST(Names, DifferentBytesBecomeDifferentTextAndDifferentFiles) {
   EXPECT_EQ(as_text("ann"), "ann");
   EXPECT_EQ(as_text("\xE5\xBC\xA0\xE4\xBC\x9F"), "\xE5\xBC\xA0\xE4\xBC\x9F");
   EXPECT_EQ(as_text("a\xE9"), "a\\xE9");
-  EXPECT_EQ(as_text("a\\xE9"), "a\\x5CxE9") << "not the same as the byte";
+  EXPECT_EQ(as_text("a\\xE9"), "a\\x5CxE9") << "not the same as that of the byte";
   EXPECT_EQ(as_text("a\n\x1B\x7F\xC2\x9B"), "a\\x0A\\x1B\\x7F\\xC2\\x9B");
   EXPECT_EQ(as_text("\xC0\xAF\xED\xA0\x80\xF4\x90\x80\x80"), "\\xC0\\xAF\\xED\\xA0\\x80\\xF4\\x90\\x80\\x80");
-  // Back again, for any bytes: so no two become the same.
+  // It can be reversed for any bytes, so no two texts become equal.
   std::mt19937 engine(1);
   const std::string alphabet = "\\x5CEab\xC3\xA9\xE2\x82\x9F\xEF\xBF\xBE\n";
   for (int round = 0; round < 20'000; ++round) {

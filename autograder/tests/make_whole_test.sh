@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A submission is made of its base and its patch; one that no longer fits, fits in several places, or has no file to fit,
-# fails and is named.
+# make_whole.sh builds a submission from its base and its patch. It must fail and name the patch if the patch no longer fits,
+# fits in several places, or has no file to apply to.
 # usage: make_whole_test.sh MAKE_WHOLE
 set -euo pipefail
 place=$(mktemp -d)
@@ -17,13 +17,13 @@ make() { "$1" "$place/base" "$place/own.patch" "$place/whole"; }
 make "$1"
 [[ $(cat "$place/whole/b.cpp") == $'own\n+two' && $(diff "$place/base/a.cu" "$place/whole/a.cu" | tail -n 1) == '> seven' ]]
 [[ $(ls "$place/whole") == $'a.cu\nb.cpp\nmade' ]]
-sed -i '1i 0' "$place/base/a.cu"  # lines may move,
+sed -i '1i 0' "$place/base/a.cu"  # line numbers may shift,
 make "$1"
-sed -i 's/^8$/eight/' "$place/base/a.cu"  # but the lines around the mistake must be the same
+sed -i 's/^8$/eight/' "$place/base/a.cu"  # but the lines around the change must be the same
 if said=$(make "$1" 2>&1); then echo "a patch was applied that does not fit"; exit 1; fi
 grep -q "error: $place/own.patch no longer fits $place/base/a.cu" <<<"$said"
 [[ ! -e $place/whole/made ]]
-printf '%s\n' 6 7 8 x 6 7 8 >"$place/base/a.cu"  # in several places, and in neither where it says
+printf '%s\n' 6 7 8 x 6 7 8 >"$place/base/a.cu"  # fits in two places, neither at its line number
 if said=$(make "$1" 2>&1); then echo "a patch was applied to one of two places"; exit 1; fi
 grep -q "error: $place/own.patch fits in several places" <<<"$said"
 mv "$place/base/a.cu" "$place/base/c.cu"

@@ -1,4 +1,4 @@
-// Which mutants are made of which line.
+// The mutants made from each kind of line.
 #include "staff/mutants.hpp"
 
 #include <gtest/gtest.h>
@@ -8,12 +8,12 @@
 namespace grading {
 namespace {
 
-/// The line with each of its mutants in it, "" for a dropped statement.
+/// The line after each of its mutations, "" for a dropped statement.
 std::vector<std::string> lines_of(const std::string& line, const std::string& what = "") {
   const std::string source = "void f() {\n" + line + "\n}\n";
   std::vector<std::string> result;
   for (const mutant& m : mutants_of("f.cpp", source)) {
-    if (m.lazy && m.line == 1) continue;  // the function's own
+    if (m.lazy && m.line == 1) continue;  // a mutant of the function itself
     EXPECT_EQ(m.line, 2);
     if (m.what.find(what) == std::string::npos) continue;
     const std::string text = mutated(source, m);
@@ -74,7 +74,7 @@ TEST(Mutants, AreLazy) {
   for (const char* file : {"f.cu", "f.cpp"})
     for (const mutant& m : mutants_of(file, "void f(int n) {\n  if (n > 0) {\n  }\n}\n__global__ void k() {\n}\n"))
       left += m.what.ends_with(" left") ? 1 : 0;
-  EXPECT_EQ(left, 2) << "one in the host's function of each file";
+  EXPECT_EQ(left, 2) << "one in the host function of each file";
 }
 
 TEST(Mutants, LeaveErrorChecksAndDynamicSharedMemoryAlone) {

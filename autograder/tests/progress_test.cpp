@@ -1,4 +1,4 @@
-// Progress, what is next, hints one at a time, and putting files back.
+// Progress, the next step, hints one at a time, and restoring files.
 #include "student/progress.hpp"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,8 @@ TEST_F(Progress, SaysWhatIsWrongWithItsFileAndWhatToDo) {
   }
 }
 
-/// Whatever an editor or a merge did to the file: it is read, and can be shown, hinted from and written, or it is told.
+/// However an editor or a merge changed the file, it is read and can be shown, give hints and be written, or there is
+/// an error.
 TEST_F(Progress, RandomMutationsAreReadOrToldButNeverCrash) {
   const fs::path file = place / "progress.toml";
   progress all;
@@ -144,8 +145,9 @@ TEST(NextItem, IsTheBuildThenThePredictionsThenTheOrderOfTheRubric) {
   compared.predictions.resize(1);
   compared.predictions[0].state = prediction_state::first_try;
   EXPECT_EQ(next_item(graded({wrong, later}))->id, "blank");
-  EXPECT_EQ(next_item(graded({compared, wrong, later}))->id, "wrong") << "the second sitting's wait for their turn";
-  // A pass below full marks, between two rungs, is work left too.
+  EXPECT_EQ(next_item(graded({compared, wrong, later}))->id, "wrong")
+      << "the second sitting's predictions wait for their turn";
+  // A pass below full marks, between two rungs, still leaves work.
   EXPECT_EQ(next_item(graded({item("half", verdict::too_slow, 2)}))->id, "half");
 }
 
@@ -157,7 +159,8 @@ TEST_F(Progress, WhatNoiseHidIsNotPassed) {
   ASSERT_TRUE(next_item(r));
   EXPECT_EQ(next_item(r)->id, "b");
   EXPECT_EQ(score_text(r), "between 5 and 7 of 8 points");
-  EXPECT_EQ(next_item(graded({unclear, item("c", verdict::wrong, 0)}))->id, "c") << "what noise hid comes last";
+  EXPECT_EQ(next_item(graded({unclear, item("c", verdict::wrong, 0)}))->id, "c")
+      << "an item hidden by noise comes last";
   EXPECT_TRUE(passed(graded({item("a", verdict::pass, 4), item("b", verdict::not_assessed, 0)})));
 }
 
@@ -246,7 +249,7 @@ TEST(Hints, WhatAFailingCaseSaysWaitsForTheCauseToo) {
   EXPECT_EQ(items[1].message, "its case misses the bar; " + later);
   EXPECT_TRUE(items[1].conditions.empty());
   EXPECT_FALSE(items[1].threshold);
-  EXPECT_EQ(items[2].message, "too many threads") << "right, by too many changes";
+  EXPECT_EQ(items[2].message, "too many threads") << "right, but with too many changes";
 }
 
 TEST(Hints, AreNotPickedByTheStudentsWords) {
@@ -259,7 +262,7 @@ TEST(Hints, AreNotPickedByTheStudentsWords) {
   EXPECT_EQ(items[0].hint.front(), "where?");
 }
 
-/// For the reports of the crashed programs, and for those after a wrong fix.
+/// Hints for the reports of the crashed programs, and for reports after a wrong fix.
 TEST(Hints, OfLab13AreAboutTheItem) {
   const std::vector<hint> hints = read_hints(fs::path(LAB_SOURCE_DIR) / "labs" / "13_when_it_crashes");
   for (const auto& [id, message] :
@@ -308,12 +311,12 @@ TEST_F(Locked, TheFirstCompleteSetIsKeptWithItsTime) {
   progress all = read_progress(kept);
   note(all["03_coalescing"], graded({item("b", verdict::wrong, 0)}));
   write_progress(kept, all);
-  EXPECT_EQ(lock().values, first.values) << "a grading keeps it";
+  EXPECT_EQ(lock().values, first.values) << "a grading keeps the first set";
   rules.items[0].predict.resize(3);
   rules.items[0].predict[2].key = "a.three";
-  EXPECT_FALSE(lock().values.contains("a.three")) << "the rubric asks for more than was locked";
+  EXPECT_FALSE(lock().values.contains("a.three")) << "the rubric asks for a key that was not locked";
   replace_file(file, "[a]\none = 8\ntwo = 9\nthree = 3\n");
-  EXPECT_EQ(lock().values, (prediction_set{{"a.one", 1}, {"a.two", 2.5}, {"a.three", 3}})) << "what was locked stays";
+  EXPECT_EQ(lock().values, (prediction_set{{"a.one", 1}, {"a.two", 2.5}, {"a.three", 3}})) << "locked answers stay";
   EXPECT_EQ(lock().date, first.date);
 }
 
@@ -426,7 +429,7 @@ TEST_F(Progress, ResetPutsFilesBackAndKeepsWhatWasThere) {
   EXPECT_EQ(text_of(lab / "a.cu"), "skeleton a");
   EXPECT_EQ(text_of(backup / "a.cu"), "mine");
   EXPECT_FALSE(fs::exists(backup / "b.cu"));
-  // What they were is not known: nothing is changed.
+  // The originals are unknown, so nothing changes.
   replace_file(lab / "a.cu", "mine again");
   EXPECT_THROW(reset_files(lab, {}, backup), input_error);
   EXPECT_EQ(text_of(lab / "a.cu"), "mine again");
@@ -478,7 +481,7 @@ TEST_F(Progress, ThePageOfAttemptsTellsHowEachItemWent) {
                            "1 WRONG, then 1 not built, then 1 PASS", "nothing was built", "banks.pitch_33", "corrected",
                            R"(<i class="bad")", R"(<i class="good")", R"(<i class="none")"})
     EXPECT_NE(page.find(want), std::string::npos) << want;
-  EXPECT_EQ(page.find("font-size=\""), std::string::npos) << "a style sets it, larger on a phone";
+  EXPECT_EQ(page.find("font-size=\""), std::string::npos) << "the style sheet sets it, larger on a phone";
   EXPECT_EQ(page.find("{{"), std::string::npos);
   EXPECT_NE(attempts_page({}, {}).find("No lab has been graded yet"), std::string::npos);
 }

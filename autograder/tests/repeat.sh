@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Does the same submission get the same grade every time? Grades each one again and again, with other inputs each time,
-# and prints how often it came to which points and verdicts; with --hog a loop keeps a core busy meanwhile, on and off,
-# as neighbours do: what is steady is easily divided out. Exits with 1 if a submission got more than one grade.
+# Does the same submission get the same grade every time? Grades each one repeatedly, with different inputs each time, and
+# counts each combination of points and verdicts. With --hog, a loop keeps a core busy on and off meanwhile, as other users do:
+# a steady load is easily divided out. Exits with 1 if a submission got more than one grade.
 # usage: repeat.sh [--hog] [--item ID]... LAB TIMES SUBMISSION...      (build/bin/grader and simcc must be built)
 # A submission is a folder, graded officially (with --item only these items), or one of the course's: solution, student,
 # wrong-...
@@ -32,7 +32,7 @@ for submission; do
     else
       printed=$("$grader" --seed "$i" lab "$lab" --submission "$submission" 2>&1) || true
     fi
-    # The points, and the verdict of each item that is not passed.
+    # The points, and the verdict of each item that did not pass.
     points=$(sed -nE 's/^([0-9.]+ of [0-9.]+ points).*/\1/p' <<<"$printed")
     echo "${points:-$(tail -n 1 <<<"$printed")}: $(grep -E '^[A-Z][A-Z ]+  [a-z_0-9]+$' <<<"$printed" | grep -v '^NOT ASSESSED' | tr -s ' \n' ' ')"
   done | sort | uniq -c | { grades=$(cat); sed "s|^ *|$(basename "$submission"): |" <<<"$grades"; (($(wc -l <<<"$grades") == 1)); } || same=1

@@ -1,4 +1,4 @@
-// What people see: tables that fit, text of submissions that cannot break out, sources that cannot leak.
+// What people see: tables that fit, text from submissions that cannot break out, sources that cannot leak.
 #include "report/report.hpp"
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ TEST(Report, EscapesWhateverASubmissionSays) {
   EXPECT_EQ(escaped("a&b<c>\"d'\001"), "a&amp;b&lt;c&gt;&quot;d&#39; ");
 }
 
-/// The characters with a meaning in HTML, in order: what a browser makes elements and attributes of.
+/// The characters with a meaning in HTML, in order: a browser makes elements and attributes from them.
 std::string markup_of(const std::string& html) {
   std::string found;
   for (const char c : html)
@@ -78,7 +78,7 @@ void find_strings(const nlohmann::json& in, const nlohmann::json::json_pointer& 
     for (std::size_t i = 0; i < in.size(); ++i) find_strings(in[i], at / i, found);
 }
 
-/// Whatever text stands in any place of a result, both pages have the same elements and attributes.
+/// Whatever text a result contains, both pages have the same elements and attributes.
 TEST(Report, EscapesEveryTextOfAResult) {
   result r = nasty();
   item_result& item = r.items[0];
@@ -107,7 +107,7 @@ TEST(Report, EscapesEveryTextOfAResult) {
     try {
       markup = markup_of(pages_with(place, "x"));
     } catch (const not_a_result&) {
-      continue;  // a word of a list, such as a verdict: no text
+      continue;  // a word from a list, such as a verdict, not free text
     }
     ++tried;
     std::vector<std::string> texts = {"<script>alert(1)</script>",
@@ -152,9 +152,9 @@ TEST(Leaderboard, HasTheBestOfEachUnderAnotherName) {
   graded("ann", 0.511, verdict::too_slow);
   graded("bob", 0.622, verdict::too_slow);
   graded("ann", 0.733, verdict::pass);
-  graded("bob", 0.644, verdict::pass);          // better for bob, and no record
+  graded("bob", 0.644, verdict::pass);          // bob's best, but no record
   graded("ann", 0.255, verdict::too_slow);      // handing in again never lowers a place
-  graded("cleo", 0.966, verdict::pass, "odd");  // not before a person has looked
+  graded("cleo", 0.966, verdict::pass, "odd");  // hidden until a person has reviewed it
   graded("cleo", 1.577, verdict::inconclusive);
   const std::string html = leaderboard_page(history);
   const std::string text = html.substr(html.find("<h1>"));
@@ -164,7 +164,7 @@ TEST(Leaderboard, HasTheBestOfEachUnderAnotherName) {
   for (std::size_t at = 0; (at = text.find("0.", at)) != std::string::npos; at += 5) order += text.substr(at, 5) + " ";
   EXPECT_EQ(order, "0.733 0.644 0.511 0.622 0.733 ");  // two students, three records
   EXPECT_NE(text.find("2026-11-03: 0.733 by "), std::string::npos);
-  history.resize(2);  // the name that a student has does not depend on what comes later
+  history.resize(2);  // a student's name does not depend on later results
   const auto name_of_first = [](const std::string& page) { return page.substr(page.find("0.511 by ") + 9, 6); };
   EXPECT_EQ(name_of_first(leaderboard_page(history)), name_of_first(html));
   history[0].seed = 7;
@@ -172,7 +172,7 @@ TEST(Leaderboard, HasTheBestOfEachUnderAnotherName) {
   EXPECT_NE(leaderboard_page({}).find("No throughput was graded yet"), std::string::npos);
 }
 
-/// A value that is not escaped is written {{{...}}} or {{&...}}.
+/// {{{...}}} and {{&...}} insert a value without escaping it.
 TEST(Report, EscapesAllButDrawings) {
   for (const char* file : {"report/report.html", "class/class.html", "class/leaderboard.html"}) {
     const std::string text = text_of(fs::path(LAB_SOURCE_DIR) / "autograder/src" / file);

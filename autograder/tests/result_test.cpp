@@ -151,9 +151,9 @@ TEST_F(Store, PartsTheFileOfEarlierVersionsOnce) {
   const std::string before = text_of(old);
   const auto all = store.load();
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[1].score(), 85) << "what was graded since stays";
+  EXPECT_EQ(all[1].score(), 85) << "later results stay";
   EXPECT_FALSE(fs::exists(old));
-  EXPECT_EQ(text_of(folder / "results.json.parted"), before) << "what it cannot read is not lost";
+  EXPECT_EQ(text_of(folder / "results.json.parted"), before) << "unreadable text is not lost";
   EXPECT_EQ(store.load().size(), 2u);
 }
 
@@ -163,7 +163,7 @@ TEST_F(Store, SurvivesFilesThatAreNoResults) {
   std::ofstream(store.folder / "03_coalescing" / "other.json") << "not JSON";
   EXPECT_EQ(store.load().size(), 1u);
   for (const fs::directory_entry& left : fs::recursive_directory_iterator(folder))
-    EXPECT_NE(left.path().extension(), ".tmp") << "a temporary file is left";
+    EXPECT_NE(left.path().extension(), ".tmp") << "a temporary file remains";
 }
 
 struct Expected : Store {
@@ -348,7 +348,7 @@ TEST_F(Store, ForgetsWhatIsGone) {
   other.lab = "04_fusion";
   store.merge({graded("student"), graded("wrong-old"), graded("wrong-new"), other});
   store.keep_only(graded("student").lab, {"student", "wrong-new"});
-  EXPECT_EQ(store.load().size(), 3u) << "of another lab nothing is forgotten";
+  EXPECT_EQ(store.load().size(), 3u) << "other labs' results stay";
 }
 
 TEST_F(Store, LosesNothingWhenSeveralWriteAtOnce) {

@@ -1,5 +1,5 @@
-// Every mistake in a rubric gets an address and an advice, no text at all makes the parser crash, and a lab's other
-// files are checked against it.
+// Every mistake in a rubric is reported with its line and what to do, no text crashes the parser, and a lab's other
+// files are checked against the rubric.
 #include "course/rubric.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ const std::vector<lab::test_case>& cases() {
 }
 
 const fs::path& folder() {
-  static const temporary_folder place("rubric_test");  // gone at the end of the program
+  static const temporary_folder place("rubric_test");  // deleted when the program ends
   static const fs::path path = [] {
     fs::path made = place.path() / "00_test";
     fs::create_directories(made / "handin");
@@ -109,7 +109,7 @@ std::string with(const std::string& from, const std::string& to) {
 TEST(Rubric, ReadsAValidOne) {
   const rubric r = parse_rubric(valid, "rubric.toml", cases(), folder());
   ASSERT_EQ(r.items.size(), 4u);
-  EXPECT_EQ(r.items[0].cases.size(), 3u) << "f/* leaves the timed case out";
+  EXPECT_EQ(r.items[0].cases.size(), 3u) << "f/* excludes the timed case";
   const std::string sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
                     requests = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
   EXPECT_EQ(r.items[1].require[0].label, "sectors per load request");
@@ -138,7 +138,7 @@ TEST(Rubric, BarsGrowToCasesWhoseSizesAreDrawn) {
   const std::vector<condition>& all = r.items[1].require;
   ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[1].text(), "sectors per load request in f/drawn; 4 at best");
-  EXPECT_EQ(all[1].max, 4) << "it does not grow";
+  EXPECT_EQ(all[1].max, 4) << "its bar does not grow";
   EXPECT_EQ(all[2].max, 8);
   EXPECT_EQ(all[3].text(), "warps in f/drawn");
   EXPECT_EQ(all[3].max, 36);
@@ -350,7 +350,7 @@ TEST(Labs, AreListedFromTheirRubrics) {
   EXPECT_NE(with_tests(tests, lab).find("as a test; 25 points need a GPU.\n"), std::string::npos);
 }
 
-/// A lab with that rubric, its hints and predictions, and a wrong submission; each mistake in one of them is told.
+/// A lab with that rubric, its hints and predictions, and a wrong submission; a mistake in any of them is reported.
 class lab_check_test : public testing::Test {
  protected:
   void SetUp() override {
@@ -434,8 +434,9 @@ TEST_F(lab_check_test, a_text_that_gives_an_answer_away) {
   EXPECT_NE(says("README.md", "GELU, gelu_unfused, is nine kernels", "launches.gelu_unfused", 9), "");
   EXPECT_EQ(says("README.md", "nine lives", "launches.gelu_unfused", 9), "");
   EXPECT_NE(says("handin/a.cu", "f(2049);  // falls at 2049", "cliff.h200", 2049), "");
-  EXPECT_EQ(says("given/a.cu", "f(2049);  // falls there", "cliff.h200", 2049), "") << "code is code";
-  EXPECT_EQ(says("judge/cases.cpp", "// falls at 2049", "cliff.h200", 2049), "") << "the judge's own";
+  EXPECT_EQ(says("given/a.cu", "f(2049);  // falls there", "cliff.h200", 2049), "") << "code may contain the number";
+  EXPECT_EQ(says("judge/cases.cpp", "// falls at 2049", "cliff.h200", 2049), "")
+      << "students do not see the judge's files";
   EXPECT_EQ(says("SEEN.md", "It falls at 2049", "cliff.h200", 2049), "");
   EXPECT_EQ(says("README.md", "pitch 32", "banks.pitch_32", 32), "") << "the key's own number";
   EXPECT_NE(says("README.md", "a pitch of 48 takes 16", "banks.pitch_48", 16), "");

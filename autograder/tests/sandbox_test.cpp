@@ -1,5 +1,4 @@
-// The sandbox from inside, and the object check. On a machine that cannot make sandboxes the tests say so and are
-// skipped.
+// The sandbox from inside, and the object check. A machine that cannot make sandboxes skips these tests and says so.
 #include "sandbox/sandbox.hpp"
 
 #include <gtest/gtest.h>
@@ -54,7 +53,7 @@ TEST_F(Sandbox, KeepsLimits) {
   EXPECT_TRUE(sh("sleep 100", 300ms).timed_out);
   EXPECT_TRUE(sh("x=$(head -c 300M /dev/zero | tr '\\0' x)", 20s, 100u << 20).out_of_memory);
   EXPECT_NE(sh("head -c 2M /dev/zero > /tmp/x").exit_code, 0) << "largest file";
-  EXPECT_LE(sh("yes", 1s).output.size(), 64u << 10) << "and it ends, by its time";
+  EXPECT_LE(sh("yes", 1s).output.size(), 64u << 10) << "and the time limit ends it";
 }
 
 TEST_F(Sandbox, AForkBombStaysInside) {
@@ -85,7 +84,7 @@ TEST_F(Sandbox, ARunnerAnswersFromItsBoxAndIsFrozenBetween) {
   EXPECT_EQ(slow.run(ask).end, answer::ending::timed_out);
 }
 
-// On a machine without nvcc, a missing compiler's folder was the course's own.
+// Without nvcc, the folder of the missing compiler must not be the course's own.
 TEST(Recipes, OpenNoWholeCourseToASubmission) {
   for (const auto& recipe : fs::directory_iterator(fs::path(LAB_BINARY_DIR) / "recipes"))
     EXPECT_EQ(text_of(recipe.path()).find("\"" LAB_SOURCE_DIR "\""), std::string::npos) << recipe.path();
@@ -214,7 +213,7 @@ TEST(Names, ThoseOfTheCompilerAndTheDeviceAreForeignHoweverTheyAreWritten) {
       "template <typename _T> struct _Node { _T __value; };",
       "int sim = 3; double simulate(int simd_width); // sim::library_call, __tsan_read4",
       "puts(\"__tsan_read4\");",
-      "#define CAT(a, b) a##b\nint CAT(s, 1), CAT(i, 2), CAT(m, 3), sim_lar;"  // each alone
+      "#define CAT(a, b) a##b\nint CAT(s, 1), CAT(i, 2), CAT(m, 3), sim_lar;"  // no two of these pieces join
   };
   for (const char* source : own) EXPECT_EQ(foreign_name(source, undefined), "") << source;
 }
@@ -239,7 +238,7 @@ TEST_F(Sandbox, LocallyAndOfficiallyTheSameIsRefusedInTheSameWords) {
   const struct {
     const char *addition, *says;
   } cases[] = {
-      {own.c_str(), own_refused.c_str()},  // among temporary files
+      {own.c_str(), own_refused.c_str()},  // in the folder for temporary files
       {"#include <eigen3/Eigen/Core>\n",
        "column_sums.cpp: includes eigen3/Eigen/Core, which is not available in official"},
       {"#include <cuda/std/mdspan>\n",
@@ -291,7 +290,7 @@ TEST_F(Sandbox, AnErrorAfterPagesOfTemplatesIsTold) {
   EXPECT_LE(said.size(), 2000u);
 }
 
-// A regular expression that repeats over a long text overflows the judge's stack.
+// A regular expression that repeats over long text would overflow the judge's stack.
 TEST_F(Sandbox, WhatIsOnlyLongIsRefusedInFewWords) {
   const temporary_folder place("long");
   const fs::path& folder = place.path();
@@ -491,7 +490,7 @@ TEST_F(Object, KnowsWhatMayBeCalled) {
   for (const char* hook : {"__tsan_read4", "sim_memcpy", "sim_mempcpy", "sim_bcopy", "sim_wmemset"})
     EXPECT_TRUE(may(hook, true)) << hook;
   EXPECT_FALSE(may("_ZN3sim10launch_logEv", true));
-  // Where the accesses of host code are counted.
+  // In a .cu file where accesses of host code are counted.
   for (const char* seen :
        {"sim_memcpy", "expf", "_Znwm", "_ZSt20__throw_length_errorPKc", "_ZNSt13runtime_errorC1EPKc", "printf",
         "__cxa_throw", "_ZTISt9bad_alloc", "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base"})
@@ -503,7 +502,7 @@ TEST_F(Object, KnowsWhatMayBeCalled) {
     EXPECT_FALSE(may.in_sight(unseen)) << unseen;
   EXPECT_TRUE(may.is_the_devices("cudaEventElapsedTime"));
   EXPECT_FALSE(may.is_the_devices("count"));
-  // A library that a lab offers its .cpp files: its callbacks run later, which must not be where something is counted.
+  // A library that a lab offers its .cpp files: its callbacks run later, and must not run where anything is counted.
   const fs::path built = fs::path(LAB_BINARY_DIR) / "common" / "sim";
   const callable with_cupti(sim, {built / "libsim.a", built / "libsim_cupti.a"});
   EXPECT_TRUE(with_cupti("cuptiActivityEnable", false));

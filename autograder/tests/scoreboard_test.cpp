@@ -1,4 +1,4 @@
-// The scoreboard says what the results say, and complains of a bar that names nothing.
+// The scoreboard agrees with the results and rejects a bar that names nothing.
 #include "staff/scoreboard.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::string item(const std::string& id, const std::string& rest) {
   return "[[item]]\nid = \"" + id + "\"\ntitle = \"t\"\npoints = 25\n" + rest;
 }
 
-/// A course with one lab, its bars, and one machine's result of it.
+/// A course with one lab, its bars, and one machine's result for the lab.
 class scoreboard_test : public testing::Test {
  protected:
   void SetUp() override {

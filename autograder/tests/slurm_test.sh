@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Grades a small class through a real Slurm: munged, slurmctld and slurmd, started here for the test and stopped after
-# it. usage: slurm_test.sh GRADER SOURCE
+# Grades a small class through a real Slurm: starts munged, slurmctld and slurmd, and stops them afterwards. usage:
+# slurm_test.sh GRADER SOURCE
 set -euo pipefail
 grader=$1 source=$2
 for program in munged slurmctld slurmd sbatch sqlite3; do
@@ -53,7 +53,7 @@ NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
 PartitionName=grade Nodes=$host Default=YES MaxTime=INFINITE State=UP
 CONF
 export SLURM_CONF=$place/slurm.conf
-# munged keeps others out of its files; all of it runs as root here.
+# munged keeps other users out of its files; here everything runs as root.
 munged --socket="$place/munge/socket" --key-file="$place/munge/key" --log-file="$place/munge/munged.log" \
   --pid-file="$place/munge/munged.pid" --seed-file="$place/munge/seed" --force 2>/dev/null
 slurmctld -f "$SLURM_CONF"
@@ -64,7 +64,8 @@ for _ in {1..30}; do
 done
 sinfo -h -o %t | grep -q idle || { cat "$place"/*.log; echo "the cluster does not come up"; exit 1; }
 
-# One right submission, one wrong one, one that is no submission. Small: what is tested is the way there and back.
+# A right submission, a wrong one, and a folder without hand-in files. The class is small: this tests the round trip through
+# Slurm.
 for who in ann bob; do
   mkdir "$place/class/$who"
   cp "$source"/solutions/03_coalescing/handin/* "$place/class/$who"

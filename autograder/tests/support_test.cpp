@@ -1,4 +1,4 @@
-// What every part of the grader relies on.
+// Helpers that every part of the grader uses.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
@@ -38,7 +38,7 @@ TEST(Spawn, GivesAnEmptyInputTheNamedDescriptorsAndNoOthers) {
   EXPECT_EQ(wait_for_end(process), 3);
   close(file);
   close(stays);
-  // 0, 1, 2 and 7, and the folder that ls reads.
+  // Descriptors 0, 1, 2 and 7, and the folder that ls reads.
   EXPECT_EQ(text_of(place.path() / "said"), "out\nerror\nseven\n5\n");
   EXPECT_THROW(spawn({"/no/such/program"}, {}, process_group::ours), std::runtime_error);
 }
@@ -79,7 +79,7 @@ TEST(StatusLine, SaysEachSecondHowLongItTakesInOneLineOfATerminal) {
     line.show("a name longer than the line");
   }
   while (!said.ends_with("\r\033[K")) hear();
-  // A busy machine may let seconds pass anywhere.
+  // On a busy machine, seconds may pass anywhere.
   EXPECT_TRUE(
       std::regex_match(said, std::regex("\r\033\\[Ktiled \\(3 of 14\\)(\r\033\\[Ktiled \\(3 of 14\\) [0-9]+ s)+"
                                         "\r\033\\[Ka name longer than (\r\033\\[Ka name [a-z ]* [0-9]+ s)*\r\033\\[K")))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The report's tab with the warp view, in a browser: the arrow keys open it, it fits a phone, no table of a verdict is cut
-# off, and for each line and operation it shows the figures that the report's own table has. usage: tab_test.sh REPORT_FOLDER LAB
+# The report's warp view tab in a browser: the arrow keys open it, it fits a phone, no verdict's table is cut off, and its
+# figures for each line and operation match the report's own table. usage: tab_test.sh REPORT_FOLDER LAB
 set -euo pipefail
 report=$1 page=$2
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||

@@ -1,5 +1,5 @@
-// A runner whose kernels are right and waste what they can, one way each: advice_test.cpp says what must be told of
-// each. Each doubles n floats.
+// A runner whose kernels are right but wasteful, each in one way: advice_test.cpp has the advice that each must get.
+// Each doubles n floats.
 #include <lab/call.hpp>
 
 namespace {
@@ -8,14 +8,14 @@ __global__ void grid_stride(float* out, const float* in, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] = 2 * in[i];
 }
 
-// The lanes of a warp are 32 rows of 32 elements: each request of theirs touches 32 sectors.
+// The lanes of a warp are 32 elements apart, so each request touches 32 sectors.
 __global__ void rows_by_lanes(float* out, const float* in, int n) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   for (int i = 0; i < 32; ++i)
     if (row * 32 + i < n) out[row * 32 + i] = 2 * in[row * 32 + i];
 }
 
-// A tile is written by rows, and read by columns of `pitch` floats. Blocks of 32 x 32.
+// Writes a tile by rows and reads it by columns, with `pitch` floats per row. Blocks of 32 x 32.
 template <int pitch>
 __global__ void through_a_tile(float* out, const float* in, int n) {
   __shared__ float tile[32 * pitch];

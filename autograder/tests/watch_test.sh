@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A lab walked through in a pipe: the skeleton, a save, a save that does not build, hints, the list, the passed
-# lab graded once more, reset. Works on the trial lab in the build folder. usage: watch_test.sh GRADER SOURCE BUILD
+# Walks through a lab in ./course watch, connected by a pipe: the skeleton, a save, a save that does not build, hints, the list,
+# another grading of the passed lab, reset. Uses the trial lab in the build folder. usage: watch_test.sh GRADER SOURCE BUILD
 set -euo pipefail
 grader=$1 source=$2 build=$3
 lab=$source/labs/99_trial/handin solution=$source/solutions/99_trial/handin
@@ -14,7 +14,7 @@ restore() {
   wait
   rm -f "$lab/../scale.cu"
   cp "$kept/judge"/* "$lab/../judge"
-  cp "$kept"/*.* "$lab"  # as new: what is built from the other files is older
+  cp "$kept"/*.* "$lab"  # with new times, so that earlier builds are older
   rm -rf "$kept" "$log" "$source"/{progress.toml,backups,.git}
 }
 trap restore EXIT
@@ -24,7 +24,7 @@ git -C "$source" init -q 2>/dev/null && git -C "$source" add labs && git -C "$so
 
 "$grader" watch 99 "${common[@]}" >>"$log" 2>&1 &
 watch=$!
-# expect SECONDS TEXT: it appears in the log within that time
+# expect SECONDS TEXT: the text appears in the log within that time
 expect() {
   local tries=$(($1 * 10))
   until grep -qF -- "$2" "$log"; do
@@ -32,14 +32,14 @@ expect() {
     sleep 0.1
   done
 }
-# says PATTERN COMMAND...: the grader's answer has that
+# says PATTERN COMMAND...: the grader's answer matches the pattern
 says() {
   local pattern=$1 said status=0
   shift
   said=$("$grader" "$@" "${common[@]}" 2>&1) || status=$?
   grep -q -- "$pattern" <<<"$said" || { echo "$*: ended with $status, without: $pattern"; echo "$said"; exit 1; }
 }
-expect 120 "next: NOT ANSWERED  predictions"   # the first build takes as long as it takes
+expect 120 "next: NOT ANSWERED  predictions"   # the first build may take long
 : >"$log"
 cp "$solution/predictions.toml" "$lab"
 expect 120 "predictions.toml saved"
@@ -150,10 +150,10 @@ for ((tries = 600; tries > 0; tries--)); do
   sleep 0.05
 done
 cp "$solution/scale.cu" "$lab"
-wait $watch || true  # the other files are the skeleton's again
+wait $watch || true  # the files are the skeleton's again
 watch=
 grep -q "scale loads and stores one float4.*PASS" "$log" || { echo "graded what was there before"; cat "$log"; exit 1; }
-# A terminal that hangs up ends it, even where nobody is told (nohup).
+# A terminal that hangs up ends it, even without a signal (nohup).
 (trap '' HUP; exec script -qfc "echo \$\$ >$kept/pid; exec $grader watch 99 ${common[*]}" "$log" </dev/null >/dev/null) &
 watch=$!
 expect 120 "[q] quit"

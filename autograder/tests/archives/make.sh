@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the archives beside it, as people's tools write them: each holds a.cpp ("int a;\n") and b.cu ("int b;\n").
+# Makes the archives next to it, as common tools write them: each holds a.cpp ("int a;\n") and b.cu ("int b;\n").
 # They are committed, so the test needs none of these tools: zip, 7z, bsdtar, GNU tar, git, Python.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
@@ -54,7 +54,7 @@ here = sys.argv[1]
 files = {"a.cpp": b"int a;\n", "b.cu": b"int b;\n"}
 
 
-class Stream(io.RawIOBase):  # cannot seek: sizes follow the data
+class Stream(io.RawIOBase):  # not seekable, so sizes follow the data
     def __init__(self, path):
         self.file = open(path, "wb")
 
@@ -65,7 +65,7 @@ class Stream(io.RawIOBase):  # cannot seek: sizes follow the data
         return self.file.write(data)
 
 
-class RawName(zipfile.ZipInfo):  # bytes as they are, without the flag for UTF-8
+class RawName(zipfile.ZipInfo):  # raw bytes, without the UTF-8 flag
     def _encodeFilenameFlags(self):
         return self.filename.encode("cp437"), self.flag_bits
 
@@ -84,18 +84,18 @@ def folder(name, system=3):
     return info
 
 
-# Compress-Archive of PowerShell 5 and .NET before 4.6.1.
+# Compress-Archive in PowerShell 5 with .NET before 4.6.1.
 with zipfile.ZipFile(here + "/windows-backslashes.zip", "w") as z:
     for name, text in files.items():
         info = entry("x", 0)
         info.filename = "lab\\mine\\" + name
         z.writestr(info, text)
-# The Explorer: its names are in the code page of the machine.
+# Windows Explorer: names in the machine's code page.
 with zipfile.ZipFile(here + "/windows-codepage.zip", "w") as z:
     z.writestr(folder("\u00dcbung/", 0), b"")
     for name, text in files.items():
         z.writestr(entry("\u00dcbung/" + name, 0, RawName), text)
-# The Finder: forks beside the files, sizes after the data.
+# macOS Finder: resource forks next to the files, sizes after the data.
 with zipfile.ZipFile(Stream(here + "/macos.zip"), "w") as z:
     z.writestr(folder("Lab 3/"), b"")
     z.writestr(entry("Lab 3/.DS_Store"), b"\0\0\0\1Bud1\0")
@@ -103,7 +103,7 @@ with zipfile.ZipFile(Stream(here + "/macos.zip"), "w") as z:
     for name, text in files.items():
         z.writestr(entry("Lab 3/" + name), text)
         z.writestr(entry("__MACOSX/Lab 3/._" + name), b"\0\5\x16\7\0\2\0\0Mac OS X")
-# Time Machine's and editors' copies.
+# Copies made by Time Machine and editors.
 with zipfile.ZipFile(here + "/history.zip", "w") as z:
     for name, text in files.items():
         z.writestr(entry(".history/" + name), b"old")
