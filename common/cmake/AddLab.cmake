@@ -1,6 +1,6 @@
-# add_lab(03_coalescing) is the whole declaration of a lab: its folders say the rest. handin/ holds only what a student
-# hands in, given/ provided code, judge/ the judge's side; the contract is next to them. With ROOT FOLDER its labs/ and
-# solutions/ are there instead of in the source tree.
+# add_lab(03_coalescing) is the whole declaration of a lab; its folders define the rest. handin/ holds only what a
+# student hands in, given/ provided code, judge/ the judge's side; the contract is next to them. With ROOT FOLDER its
+# labs/ and solutions/ are there instead of in the source tree.
 #
 # What the grader needs to build submissions itself (the student's own files, the solution, and other right and wrong
 # ones): the target lab03.staff and build/recipes/03_coalescing.<backend>.json. For
@@ -25,7 +25,7 @@ set(LABS_MEASURE OFF CACHE BOOL "Build labNN.solution.<backend>.measure, which w
 # -g1: the line of a crash.
 set(_lab_host_flags -O3 -g1 ${LAB_NATIVE} -Wall -Wextra -D_GLIBCXX_USE_TBB_PAR_BACKEND=0)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  list(APPEND _lab_host_flags -Wno-maybe-uninitialized)  # said of the AVX-512 intrinsics' own headers (GCC bug 105593)
+  list(APPEND _lab_host_flags -Wno-maybe-uninitialized)  # a false warning in the headers of AVX-512 intrinsics (GCC bug 105593)
 endif()
 set(_lab_sim_flags -Wall -Wextra -D_GLIBCXX_USE_TBB_PAR_BACKEND=0)
 
@@ -102,7 +102,8 @@ function(add_lab dir)
                                                 LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/cases)
   target_include_directories(${lab}.judge PRIVATE ${contract} ${contract}/given)
   target_link_libraries(${lab}.judge PRIVATE lab_defaults toml fmt::fmt)
-  # Expected values take as long as a submission. No fused multiply-adds: the same values on every machine.
+  # Computing expected values takes as long as a submission. No fused multiply-adds, so that the values are the same on
+  # every machine.
   target_compile_options(${lab}.judge PRIVATE ${LAB_NATIVE} -ffp-contract=off)
   target_compile_definitions(${lab}.judge PRIVATE LAB_DEVICES="${PROJECT_SOURCE_DIR}/common/sim/devices")
   target_link_libraries(${lab}.cases PRIVATE fmt::fmt)
@@ -181,7 +182,7 @@ extern const char* const lab_dir = "@contract@";
         _lab_program(${name}.experiment "${objects};${contract}/given/experiment.cpp" ${products} ${library_${backend}} lab_common lab_defaults
                      Eigen3::Eigen nlohmann_json::nlohmann_json)
         target_include_directories(${name}.experiment PRIVATE ${contract} ${contract}/given)
-        # g++ 12 warns of its own AVX-512 headers (bug 105593).
+        # g++ 12 warns about its own AVX-512 headers (bug 105593).
         target_compile_options(${name}.experiment PRIVATE ${_lab_host_flags} $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
       endif()
       if(submission STREQUAL "student" AND backend STREQUAL "sim")
@@ -204,12 +205,12 @@ extern const char* const lab_dir = "@contract@";
   _lab_tests(${lab} ${dir} ${root})
 endfunction()
 
-# The headers that C, C++ and POSIX need, for the sandboxes that compile submissions. Other installed headers, such as
-# those of a library that submissions are measured against, are not there. A folder next to the others, such as
-# /usr/include/c++, is taken whole.
+# The headers that C, C++ and POSIX need, for the sandboxes that compile submissions. They exclude other installed
+# headers, such as those of a library that submissions are measured against. A folder next to the others, such as
+# /usr/include/c++, is included whole.
 function(_lab_standard_headers headers)
   if(NOT LAB_STANDARD_HEADERS_OF STREQUAL "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION}")
-    # clang ships those of every processor, which cause errors on another.
+    # clang ships the headers of every processor; those of another processor cause errors.
     set(intrinsics immintrin x86intrin)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
       set(intrinsics arm_neon arm_acle)
@@ -256,7 +257,7 @@ function(_lab_recipe backend)
   list(APPEND headers ${linked_headers})
   set(include -I${contract} -I${contract}/given -I${common}/include)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND include -fno-gnu-unique)  # such symbols could not be made local
+    list(APPEND include -fno-gnu-unique)  # unique symbols cannot be made local
   endif()
   separate_arguments(base NATIVE_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE} -std=c++20")
   set(keep -save-temps=obj -ftemplate-depth=256)
@@ -386,7 +387,7 @@ function(_lab_tests lab dir root)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${rubric})
   endif()
   file(READ ${rubric} lines)
-  string(REGEX REPLACE "[][;\\]" " " lines "${lines}")  # a list takes them for its own
+  string(REGEX REPLACE "[][;\\]" " " lines "${lines}")  # CMake lists give these characters a meaning
   string(REPLACE "\n" ";" lines "${lines}")
   set(line_number 0)
   foreach(line IN LISTS lines)

@@ -1,7 +1,7 @@
 # Ungraded parts of labs. A part is a folder of a lab with a contract, a skeleton and check.cpp (GoogleTest); the
 # solution's folder has wrong/*.patch, too.
 
-# NAME.BACKEND: the part's check, built with SOURCE
+# NAME.BACKEND is the part's check, built with SOURCE.
 function(_part_program part name backend source)
   get_target_property(folder ${part}.check.${backend} SOURCE_DIR)
   lab_objects(${source} ${folder} ${backend} objects)

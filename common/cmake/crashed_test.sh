@@ -44,7 +44,7 @@ for source in "$lab"/crashed/*.cu; do
   (($(printf '%s\n' "${places[@]}" | sort -u | wc -l) > 1)) || { echo "$name: the same for all names: ${places[0]}"; failed=1; }
 done
 
-# Those on the CPU, as their handout compiles them.
+# The programs that run on the CPU, compiled as in their handout.
 for source in "$lab"/crashed/*.cpp; do
   name=$(basename "$source" .cpp)
   compile "$source" "$folder/$name.address" -g -O1 -Xcompiler -fsanitize=address

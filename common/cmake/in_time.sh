@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # in_time.sh SECONDS COMMAND...: runs a long test. If the test, which may take SECONDS, might end after $TESTS_END
-# (seconds since 1970, set by .ci/run), it is skipped and fails, so that the results so far are kept.
+# (seconds since 1970, set by .ci/run), it is skipped and counts as failed, so that the results so far are kept.
 set -euo pipefail
 seconds=$1
 shift

@@ -64,7 +64,7 @@ config config_named(const std::string& name) {
 }
 
 void expect_sane(const config& of, const std::string& where) {
-  constexpr int most = 1 << 20;  // products of two sizes still fit
+  constexpr int most = 1 << 20;  // the product of two sizes still fits
   const auto expect = [&](bool sane, const std::string& what) {
     if (!sane) throw model_error(fmt::format("{}: {}; this is not a GPT-2 model, or the file is damaged", where, what));
   };

@@ -85,7 +85,7 @@ class settings {
   const std::string& name_;
 };
 
-/// The angles of Llama 3.1 and later: slow pairs turn slower by `factor`, fast ones as before, others in between.
+/// The angles of Llama 3.1 and later: slow pairs turn slower by `factor`, fast pairs as before, others in between.
 double scaled(double frequency, const settings& by, const std::string& name) {
   const double factor = by.real("factor"), low = by.real("low_freq_factor"), high = by.real("high_freq_factor"),
                original = by.real("original_max_position_embeddings");

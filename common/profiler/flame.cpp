@@ -171,7 +171,7 @@ bool is_instrumentation(const std::string& function) {
 /// Library headers call each other; only the first function is shown.
 bool is_library(const level& here) { return here.file.starts_with("/usr/"); }
 
-/// Whether it is a library frame between a function object and its call, or at the start of a thread.
+/// Whether it is a library's frame for calling a function object or starting a thread.
 bool is_wrapper(const std::string& function) {
   static constexpr const char* words[] = {"std::_Function_handler", "std::function<", "std::__invoke", "::_State_impl<",
                                           "std::thread::_Invoker",  "_Invoker<",      "start_thread",  "clone"};

@@ -30,7 +30,7 @@ int open_counter(std::uint64_t event, pid_t thread) {
   what.size = sizeof what;
   what.type = PERF_TYPE_HARDWARE;
   what.config = event;
-  what.inherit = 1;  // also threads made later
+  what.inherit = 1;  // also threads started later
   what.exclude_kernel = 1;
   what.exclude_hv = 1;
   what.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
@@ -146,7 +146,7 @@ roofs processor_roofs() {
   const double cache = rate_of_all_cores(cores, double{cached_bytes} * cached_rounds, [&](int core) {
     for (int i = 0; i < cached_rounds; ++i) read(core, cached_bytes);
   });
-  // No cache is slower than the memory that it caches, but on a busy machine it may seem so.
+  // No cache is slower than the memory that it caches, but on a busy machine it may seem to be.
   r.bytes_per_second.emplace_back("cache", std::max(cache, r.bytes_per_second.back().second));
   return r;
 }

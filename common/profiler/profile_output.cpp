@@ -425,7 +425,7 @@ std::string json_of(const profile_contents& what) {
 
 std::string trace_of(const profile_contents& what) {
   constexpr int host = 1, device = 2;
-  // Each stream's ranges are next to it: ranges of two streams may overlap, those of one stream never.
+  // Each stream has its own track of ranges: ranges of two streams may overlap, ranges of one stream cannot.
   const auto lane_of = [](std::uint64_t stream) { return 2 * stream + 1; };
   const auto ranges_beside = [](std::uint64_t stream) { return 2 * stream; };
   json events = json::array();

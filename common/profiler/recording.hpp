@@ -75,7 +75,7 @@ struct profile_contents {
   bool flame = false;  ///< whether stacks were recorded
 
   std::vector<profile::row> rows() const;
-  /// Only what ran on the device, or only what did not: the two kinds of time cannot be compared.
+  /// Keeps only what ran on the device, or only the rest: the two kinds of time cannot be compared.
   profile_contents part(bool with_device) const;
 };
 

@@ -1,4 +1,4 @@
-// Compares element by element. Tests are of the form "not within the tolerance", so that NaN fails.
+// Compares element by element. Each test asks "not within the tolerance", so that NaN fails.
 #include "lab/compare.hpp"
 
 #include <fmt/format.h>

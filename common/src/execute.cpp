@@ -332,7 +332,7 @@ void run_resident(const entry& function, const request& what, call_gate& gate) {
   arguments.stream = where.get();
   bytes_on_device flush(2 * l2_bytes(), 0);
   gate.begin();
-  flush.poison(where);  // cools L2, and gives this process the GPU again
+  flush.poison(where);  // flushes L2, and returns the GPU to this process
   where.synchronize();
   gate.begin();
   function.run(arguments);

@@ -25,8 +25,8 @@ stream_key key_of(std::uint64_t seed) {
   return key;
 }
 
-/// A permutation of the 32-bit numbers in which each bit depends on all (Wellons, Prospecting for Hash Functions,
-/// 2018).
+/// A permutation of the 32-bit numbers in which each output bit depends on all input bits (Wellons, Prospecting for
+/// Hash Functions, 2018).
 std::uint32_t scrambled(std::uint32_t x) {
   x = (x ^ x >> 16) * 0x21F0'AAAD;
   x = (x ^ x >> 15) * 0xD35A'2D97;

@@ -7,7 +7,7 @@ folder=$(realpath -m "$1")
 # The packages of ./course setup, without its programs.
 mapfile -t packages < <(grep -oE '[a-z0-9.+-]+-dev\b' "$here/../../../course" | sort -u)
 "$here/../packages_root.sh" "$folder" arm64 libc6-dev libstdc++-12-dev "${packages[@]}"
-# The compiler's own package has headers of another C library, which it would find first.
+# The compiler's own package has headers of a different C library, which the compiler would find first.
 root=$folder/root headers=$folder/root/usr/include
 own=$(dirname "$(aarch64-linux-gnu-g++-12 -print-libgcc-file-name)")/include
 cat >"$folder/g++" <<END

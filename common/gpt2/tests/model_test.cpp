@@ -258,7 +258,7 @@ TEST(EigenPass, UsesEveryWeight) {
     changed.weights[offset_of(small, static_cast<tensor>(which)) + 5] += 0.5f;
     const auto other = make_eigen_on_cpu(changed);
     other->forward(tokens, 1, 9);
-    // A bias common to all keys changes no softmax, but element 5 belongs to the queries.
+    // A bias shared by all keys changes no softmax, but element 5 belongs to the queries.
     EXPECT_NE(other->logits(), before) << which;
   }
 }
@@ -323,7 +323,7 @@ TEST(Tokenizer, SplitsAndJoinsAsGpt2Does) {
        {tokenizer::from_vocabulary(v.vocab_json(), v.merges_txt(), "f"), tokenizer::from_llmc(v.llmc(), "f")}) {
     EXPECT_EQ(t.size(), 267);
     EXPECT_EQ(t.encode(" the hello"), (std::vector<int>{262, ' ', 265, 'o'}));
-    EXPECT_EQ(t.encode("on  the"), (std::vector<int>{261, ' ', 262})) << "of two spaces the second is the word's";
+    EXPECT_EQ(t.encode("on  the"), (std::vector<int>{261, ' ', 262})) << "the second of two spaces belongs to the word";
     EXPECT_EQ(t.encode("he<|endoftext|>in"), (std::vector<int>{258, 266, 259}));
     EXPECT_EQ(t.encode("ll'll"), (std::vector<int>{264, '\'', 264})) << "'ll is a separate word";
     EXPECT_EQ(t.encode("i1n"), (std::vector<int>{'i', '1', 'n'})) << "a number is not a letter";

@@ -16,8 +16,8 @@ namespace gpt2 {
 
 class tokenizer {
  public:
-  /// From a folder with GPT-2's vocab.json and merges.txt, or from llm.c's gpt2_tokenizer.bin (or the folder that it
-  /// is in). Throws model_error.
+  /// From a folder with GPT-2's vocab.json and merges.txt, or from llm.c's gpt2_tokenizer.bin or its folder. Throws
+  /// model_error.
   explicit tokenizer(const std::filesystem::path& where);
   /// The same from the files' contents.
   static tokenizer from_vocabulary(const std::string& vocab_json, const std::string& merges, const std::string& name);
@@ -49,7 +49,8 @@ struct sampling {
   std::uint64_t seed = 1;
 };
 
-/// Chooses the next token from its logits; `state`: of the random numbers. Throws model_error if a logit is NaN.
+/// Chooses the next token from its logits; `state` is the random number generator's. Throws model_error if a logit is
+/// NaN.
 int choose(const std::vector<float>& logits, const sampling& how, std::uint64_t& state);
 
 /// Appends `count` tokens to `tokens`, and calls `made` with each. Recomputes the whole text for each token. Throws

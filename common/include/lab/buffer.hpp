@@ -124,7 +124,7 @@ class buffer {
       data_;
 };
 
-/// In this order, without copies of those that are moved here.
+/// The buffers in this order; those that are moved here are not copied.
 template <class... Buffer>
 std::vector<buffer> buffers(Buffer&&... each) {
   std::vector<buffer> all;

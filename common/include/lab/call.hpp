@@ -41,7 +41,8 @@ struct entry {
   bool own_streams = false;  ///< a whole program, not just launches on the call's stream: it may also wait
 };
 
-/// What the function returned or left behind violates its contract. Only this is shown, even if it made a launch fail.
+/// The function's result or its side effects violate its contract. Only this message is shown, even if a launch failed
+/// because of it.
 struct broken_contract : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -44,7 +44,7 @@ struct test_case {
   std::size_t memory = 0;     ///< host part: bytes that the call may take in addition to its buffers; 0: no limit
   bool counts_calls = false;  ///< host part: the judge counts its system calls, see call_counter.hpp
   bool on_sim = false;  ///< host part: calls.cpp tells the simulated device what to answer; no GPU can run the case
-  int threads = 1;      ///< host part: number that it may have at a time
+  int threads = 1;      ///< host part: the most threads that it may have at a time
   bool timed = false;   ///< for throughput items only: too large for the simulated device, and not matched by "entry/*"
   std::string like = {};  ///< for a drawn case: counters items require the same of it as of the case with this id
 };

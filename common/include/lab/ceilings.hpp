@@ -19,7 +19,7 @@ struct ceiling {
   part where;
   const char* figure;                                                 ///< the meaning of a ratio to it
   enum class work { bytes, input_bytes, flops } moves = work::bytes;  ///< the unit of its rate, counted by the case
-  bool is_limit = true;  ///< false for a mere alternative, which a good call may well beat
+  bool is_limit = true;  ///< false for an alternative that a good call can beat
 };
 inline constexpr ceiling ceilings[] = {
     {"read", part::host, "of read bandwidth", ceiling::work::input_bytes},

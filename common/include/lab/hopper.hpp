@@ -217,7 +217,8 @@ __device__ void wait_for_products() {
   "%102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, " \
   "%119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-/// The same, for sums that are used next while other products continue: the compiler keeps their use after this wait.
+/// The same, for sums that are used next while other products continue: the compiler cannot move their use before this
+/// wait.
 template <int under_way>
 __device__ void wait_for_products(float (&d)[64]) {
   asm volatile("wgmma.wait_group.sync.aligned %64;" : LAB_SUMS_64(0) : "n"(under_way) : "memory");

@@ -31,7 +31,7 @@ inline std::string new_objects(const sim_objects& before) {
   return text;
 }
 
-/// The bytes that malloc has given out and that are not freed yet. Only glibc tells.
+/// The bytes that malloc has allocated and that are not yet freed. Only glibc reports this.
 inline std::size_t bytes_allocated() {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
   const struct mallinfo2 now = mallinfo2();

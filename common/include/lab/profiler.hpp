@@ -1,6 +1,6 @@
-// Says what a piece of device work did, through one interface for both devices: CUPTI's range profiler on a GPU, the
-// simulated device's own counters. `profiler` reads chosen counters of one call; `profile` shows where a program's time
-// goes, range by range:
+// Measures what a piece of device work did, through one interface for both devices: CUPTI's range profiler on a GPU,
+// the simulated device's own counters. `profiler` reads chosen counters of one call; `profile` shows where a program's
+// time goes, range by range:
 //
 //   lab::profile p;
 //   p.run("forward", [&] { forward(model); });   // forward() has lab::range in it
