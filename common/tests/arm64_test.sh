@@ -26,7 +26,7 @@ build() {
   cmake --build "$arm" --target "$@" -- -j2 >"$arm/built.log" 2>&1 || { tail -n 60 "$arm/built.log"; exit 1; }
 }
 emulate() { qemu-aarch64-static -L "$arm/root/root" "$@"; }
-export QEMU_LD_PREFIX=$arm/root/root  # for programs that others start
+export QEMU_LD_PREFIX=$arm/root/root  # for programs that other programs start
 export SIM_THREADS=2                  # each costs the emulator a second
 
 case $part in
@@ -44,7 +44,7 @@ sim)
       grep -o 'PASSED.*' "$arm/$unit.log")"
   done
 
-  # Counts and results on this machine's processor. Instructions and predicated branches come from the compiler's code
+  # Counts and results must match this machine's processor. Instructions and predicated branches come from the compiler's code
   # for each processor, and the modelled time follows them.
   SIM_THREADS=1 "$native/bin/sim_goldens_test" '--gtest_filter=Goldens.*' --gtest_brief=1 >/dev/null
   same='!/,(smsp__inst_executed.sum|smsp__inst_executed_op_shared_..\.sum|smsp__thread_inst_executed.*|gpu__time_duration.sum),/'

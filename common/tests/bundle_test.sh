@@ -28,7 +28,7 @@ unshare -n -m -p -f bash -c '
   mount --make-rprivate / && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount -t tmpfs tmpfs "$0/tmp" && chmod 1777 "$0/tmp"
   exec chroot --userspec=12345:12345 "$0" env -i HOME=/home/ann PATH=/usr/bin:/bin bash -c "$1"
 ' "$bare" '
-  ! command -v g++ cmake ninja || exit 9  # else this proves nothing
+  ! command -v g++ cmake ninja || exit 9  # otherwise this test proves nothing
   cd "/home/ann/courses/roofline-labs"
   ./course doctor
   time ./course lab 03 --submission solution' >"$bare.log" 2>&1 || status=$?

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `./course demo 03` compiles on a machine that has compiled nothing: how many objects, and how many lines after the preprocessor.
-Where a bound is passed, names what is new since the list was written, or what has grown most. No clock decides.
+"""Limits what `./course demo 03` compiles on a fresh machine: the number of objects, and their lines after preprocessing. Above a
+limit, names the objects that are not in the list, or those that have grown most. The result does not depend on time.
 usage: closure_test.py BUILD LIST [--write]"""
 
 import os, re, shlex, subprocess, sys

@@ -1,4 +1,4 @@
-// What counts as equal: never NaN, but a difference of exactly the tolerance; and a message that names the place.
+// What counts as equal: a difference of exactly the tolerance does, NaN never does; and messages that name the element.
 #include "lab/compare.hpp"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST(ProductMismatch, SeesOneWrongElementOfALargeProduct) {
 }
 
 TEST(ProductMismatch, CannotBeForgedForOneVector) {
-  // A (B x) in a column, if x were known: rows of signs from any fixed source.
+  // A submission that knew x, from any fixed source of signs, could put A (B x) into one column.
   product p{400, 420, 440};
   const floats x = lab::random_floats(420, 20260 + 400);
   for (std::size_t r = 0; r < 400; ++r) {
@@ -126,7 +126,7 @@ TEST(ProductMismatch, SeesFewerDigitsInAFewRows) {
   for (std::size_t i = 0; i < 420; ++i) p.c[i] += 0x1p-9f * (i % 2 == 0 ? 1.0f : -1.0f);  // tf32's error, in one row
   int seen = 0;
   for (int i = 0; i < 20; ++i) seen += !p.wrong().empty();
-  EXPECT_GE(seen, 1) << "one row in 400, eight rows a check";
+  EXPECT_GE(seen, 1) << "each check recomputes 8 of 400 rows";
   for (std::size_t i = 0; i < p.c.size(); ++i) p.c[i] += 0x1p-9f * (i % 2 == 0 ? 1.0f : -1.0f);
   for (int i = 0; i < 20; ++i) EXPECT_NE(p.wrong(), "");
 }

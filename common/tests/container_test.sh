@@ -32,7 +32,7 @@ fi
 tar -C "$bare" -c --one-file-system --exclude=./home --exclude='./var/cache/apt/archives/*.deb' --exclude=./complete . |
   podman "${store[@]}" import - localhost/bare >/dev/null 2>"$place/log" || { cat "$place/log"; exit 1; }
 
-# --- the image, from the committed files and those that would be
+# --- the image, from the committed files and those that git would add
 mkdir "$place/context"
 (cd "$source" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp -P --parents -t "$place/context" 2>/dev/null) || true
 begun=$SECONDS
@@ -49,7 +49,7 @@ container() {
   shift
   local run=(podman "${store[@]}" run --rm --network none)
   if [[ -z ${simple:-} ]]; then
-    # For a machine that lacks a kind of cgroups or whose limits root may not raise, such as a CI sandbox.
+    # For a machine without some cgroups, or where root cannot raise limits, such as a CI sandbox.
     run+=(--cgroups=disabled --ulimit nofile=1024:1024 --ulimit nproc=4096:4096)
   fi
   unshare -m bash -c 'mount --make-rprivate / && { [[ $0 ]] || ! mountpoint -q /sys/fs/cgroup/unified || umount /sys/fs/cgroup/unified; } && exec "$@"' \
@@ -59,7 +59,7 @@ simple=yes
 container true >"$place/log" 2>&1 || { simple=""; container true >"$place/log" 2>&1; } || skip "podman starts no container here: $(tail -n 1 "$place/log")"
 git -c advice.detachedHead=false clone -q "$source" "$place/clone"
 rm -rf "$place/clone/solutions" "$place/clone/slides"
-cp -r "$place/context/." "$place/clone"  # with what is not committed
+cp -r "$place/context/." "$place/clone"  # with uncommitted files
 # The table of verdicts is printed at once, when all are known. Only the student's files may be compiled.
 for how in "a clone on /course" "the image's copy"; do
   mount=()

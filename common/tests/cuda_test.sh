@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles the course for a GPU, and runs what needs no GPU: names of counters, CUPTI's plans. Without CUPTI 12.6 the
+# Compiles the course for a GPU, and runs the parts that need no GPU: names of counters, CUPTI's plans. Without CUPTI 12.6 the
 # course is configured for the simulated device alone. usage: cuda_test.sh SOURCE BUILD
 set -euo pipefail
 source=$1 build=$2

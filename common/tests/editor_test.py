@@ -1,4 +1,4 @@
-"""What .vscode and CMakePresets.json promise an editor: the items of the labs as tests, and lines that the problem matchers read.
+"""Checks what .vscode and CMakePresets.json offer an editor: the labs' items as tests, and output that the problem matchers parse.
 usage: editor_test.py SOURCE SIMCC"""
 
 import json
@@ -28,8 +28,8 @@ def settings(name):
 asked = subprocess.run(["ctest", "--preset", "labs", "--show-only=json-v1"], cwd=source, stdout=subprocess.PIPE, check=True, text=True)
 listed = json.loads(asked.stdout)["tests"]
 tests = {t["name"]: {p["name"]: p["value"] for p in t["properties"]} for t in listed}
-expect("no test but the labs'", all(re.match(r"lab(?!99)\d\d\.", name) for name in tests))
-expect("a command for each, whether it is built or not", all("command" in t for t in listed))
+expect("only the labs' tests", all(re.match(r"lab(?!99)\d\d\.", name) for name in tests))
+expect("each test has a command, built or not", all("command" in t for t in listed))
 for folder in sorted(os.listdir(os.path.join(source, "labs"))):
     rubric = os.path.join(source, "labs", folder, "judge/rubric.toml")
     if not re.match(r"\d\d_", folder) or not os.path.exists(rubric):

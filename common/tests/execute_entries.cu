@@ -1,4 +1,4 @@
-// Calls that a runner must survive: one correct, the others each wrong in a different way. All copy n floats.
+// Calls that a runner must survive: one is correct, each of the others wrong in its own way. All copy n floats.
 #include <lab/call.hpp>
 #include <lab/device.hpp>
 

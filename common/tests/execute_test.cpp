@@ -167,7 +167,7 @@ TEST_F(Execute, CountsAllocationsOfEarlierCallsToo) {
   };
   EXPECT_EQ(allocations("copy"), 0);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(allocations("copy_and_keep_memory"), 1);
-  EXPECT_EQ(allocations("copy_and_give_memory_back"), 1) << "it was there when the call began";
+  EXPECT_EQ(allocations("copy_and_give_memory_back"), 1) << "the memory was allocated before the call";
   EXPECT_EQ(allocations("copy"), 0);
 }
 
@@ -192,13 +192,13 @@ TEST_F(Execute, SeesWhatEachCallOnTheHostLeaves) {
     return lab::execute(ask).error;
   };
   EXPECT_EQ(error("keep_for_later", true), "");
-  EXPECT_EQ(error("renew_a_little_larger", true), "") << "once is no leak";
+  EXPECT_EQ(error("renew_a_little_larger", true), "") << "a single reallocation is no leak";
   EXPECT_EQ(error("free_aligned_memory", true), "");
   EXPECT_EQ(
       error("round_down", true),
       "leaves the processor in another mode of floating-point arithmetic (rounding, or treating subnormals as 0): "
       "set it back");
-  EXPECT_EQ(std::fegetround(), FE_TONEAREST) << "it is put back";
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST) << "the mode is restored";
   EXPECT_EQ(error("leave_memory", false), "");
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
   EXPECT_NE(error("leave_memory", true).find("bytes allocated: free what it allocates"), std::string::npos);
@@ -310,7 +310,7 @@ TEST_F(DeviceBuffer, NamesTheCallThatFailed) {
 
 class Fault : public Execute {};
 
-// Last, because with some drivers this process cannot use the device again after an illegal address.
+// Keep this test last: with some drivers, this process cannot use the device after an illegal address.
 TEST_F(Fault, UsesTheDeviceAgain) {
   expect_blamed(call("write_to_null"));
   // Not every driver lets a process continue after an illegal address; if not, a new runner starts.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `course` does on machines that CI does not have: without apt-get, on Ubuntu 22.04, in a checkout by Git for Windows, in a
+# Tests `course` on machines that CI lacks: without apt-get, on Ubuntu 22.04, in a checkout by Git for Windows, in a
 # folder with spaces, where packages are missing, in another user's copy, on macOS, with an old compiler, CMake or CUDA toolkit,
 # after a compiler that was refused, with a T4, in WSL, on 64-bit Arm, with the build tree of an image, with clang.
 # usage: machines_test.sh SOURCE
@@ -28,7 +28,7 @@ grep -q '^install .*libcli11-dev' "$place/log"
 ! grep -q toml "$place/log" || fail "apt-get was asked for what Ubuntu 22.04 lacks"
 rm "$place"/bin/{apt-get,apt-cache,dpkg-query}
 
-# A system that lacks packages, such as Debian 11: it says what to do instead.
+# On a system that lacks packages, such as Debian 11, course says what to do instead.
 fake dpkg-query 'exit 1'
 fake apt-cache 'exit 0'
 fake apt-get '[[ $1 != install ]]'
@@ -37,14 +37,14 @@ PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1 || status=
 ((status == 2)) && grep -q 'common/docs/PLATFORMS.md' "$place/said" || fail "where packages are missing: $(cat "$place/said")"
 rm "$place"/bin/{apt-get,apt-cache,dpkg-query}
 
-# macOS and Git Bash on Windows: it says where to read on.
+# On macOS and in Git Bash on Windows, course names the guide to read.
 for system in darwin23 msys; do
   status=0
   OSTYPE=$system "$folder/course" lab 03 >"$place/said" 2>&1 || status=$?
   ((status == 2)) && grep -q "not on $system.* common/docs/PLATFORMS.md" "$place/said" || fail "on $system: $(cat "$place/said")"
 done
 
-# No apt-get: where the packages are listed.
+# Without apt-get, course says where the packages are listed.
 status=0
 PATH=$place/bin "$folder/course" setup --packages >"$place/said" 2>&1 || status=$?
 ((status == 2)) && grep -q 'no apt-get here.*common/docs/PLATFORMS.md' "$place/said" || fail "without a package manager: $(cat "$place/said")"
@@ -88,7 +88,7 @@ rm "$place/cuda/stat"
 fake g++ '[[ $1 == -dumpversion ]] && echo 11 || echo "g++ (Ubuntu 11.4.0-1ubuntu1) 11.4.0"'
 fake cmake 'echo "cmake version 3.18.4"'
 mv "$place"/bin/{g++,cmake} "$place/cuda"
-! CXX=g++ PATH=$place/cuda:$PATH "$source/course" doctor >"$place/said" || fail "doctor calls an old compiler right"
+! CXX=g++ PATH=$place/cuda:$PATH "$source/course" doctor >"$place/said" || fail "doctor accepts an old compiler"
 grep -q 'g++ 11 is too old: the course needs 12' "$place/said" || fail "doctor does not say that g++ is too old: $(cat "$place/said")"
 grep -q 'CMake 3.18.4 is too old: the course needs 3.22' "$place/said" || fail "doctor does not say that CMake is too old: $(cat "$place/said")"
 rm "$place"/cuda/{g++,cmake}
@@ -107,20 +107,20 @@ for name in old new; do
   fake $name "exec $(command -v c++) \"\$@\""
   mv "$place/bin/$name" "$place/cuda"
 done
-! CXX=$place/cuda/old "$place/two compilers/course" setup >"$place/said" 2>&1 || fail "took a compiler that CMake refuses"
+! CXX=$place/cuda/old "$place/two compilers/course" setup >"$place/said" 2>&1 || fail "accepted a compiler that CMake refuses"
 CXX=$place/cuda/new "$place/two compilers/course" setup >"$place/said" 2>&1 || fail "after a refused compiler, another is refused: $(cat "$place/said")"
 
-# --- the minimum CMake is the same everywhere, and nothing newer is used
+# --- every file names the same minimum CMake, and none needs a newer one
 least=$(sed -n 's/^least_cmake=\([0-9.]*\).*/\1/p' "$source/course")
 grep -q "^cmake_minimum_required(VERSION $least)" "$source/CMakeLists.txt" && grep -q '"cmakeMinimumRequired": { "major": 3, "minor": '"${least#3.}"',' "$source/CMakePresets.json" ||
-  fail "CMake $least is the least for course, not for CMakeLists.txt or CMakePresets.json"
+  fail "course needs CMake $least, but CMakeLists.txt or CMakePresets.json name another version"
 mapfile -t cmake_files < <(cd "$source" && find CMakeLists.txt common autograder labs $(ls -d solutions slides 2>/dev/null) -name CMakeLists.txt -o -name '*.cmake')
 # 3.23: FILE_SET; 3.24: --fresh, LINK_LIBRARY, LINK_GROUP, PATH_EQUAL, COMPILE_WARNING_AS_ERROR, find_package(GLOBAL), EXTRACT_TIMESTAMP;
 # 3.25: block(), PROPAGATE, SYSTEM as a property; 3.27: COMPILE_ONLY, LIST:; 3.30: TLS_VERIFY
 ! (cd "$source" && grep -nE '\b(FILE_SET|LINK_LIBRARY:|LINK_GROUP:|PATH_EQUAL|COMPILE_WARNING_AS_ERROR|DOWNLOAD_EXTRACT_TIMESTAMP|PROPAGATE|COMPILE_ONLY:)|\$<LIST:|^ *block\(|cmake --fresh' \
   "${cmake_files[@]}" course common/prebuilt/*.sh) || fail "these need a newer CMake than $least"
 
-# --- and on a notebook machine with a T4: root, but in a container that has no CAP_SYS_ADMIN
+# --- a notebook machine with a T4: root, but in a container without CAP_SYS_ADMIN
 fake nvcc 'echo "Cuda compilation tools, release 12.8, V12.8.93"'
 fake nvidia-smi '[[ $1 == -L ]] && echo "GPU 0: Tesla T4" || echo 7.5'
 mv "$place"/bin/{nvcc,nvidia-smi} "$place/cuda"
@@ -171,7 +171,7 @@ touch -d '1 day ago' other.cpp
 [[ $(compiled) == "other " ]] || fail "with another file, ninja compiled: $(compiled)"
 echo another >"$place/image/processor"
 [[ $(compiled) == *native* ]] || ! grep -q march=native build/build.ninja || fail "on another processor, ninja compiled: $(compiled)"
-[[ $(cd "$place" && "$source/common/prebuilt/tree.sh" take "$place/image" || echo refused) == refused ]] || fail "a folder of another path took the tree"
+[[ $(cd "$place" && "$source/common/prebuilt/tree.sh" take "$place/image" || echo refused) == refused ]] || fail "a folder with another path accepted the tree"
 cd "$place"
 
 # --- clang, where one is installed

@@ -41,7 +41,7 @@ class Profile : public testing::Test {
   void SetUp() override {
     if (!device_here()) GTEST_SKIP() << "SKIPPED: no GPU here";
   }
-  /// If this user may not read counters, the test is skipped; it does not fail.
+  /// If this user may not read counters, skips the test instead of failing.
   static bool counted(const lab::profile& p) {
     for (const std::string& note : p.notes())
       if (note.find("counters were not read") != std::string::npos && note.find("processor") == std::string::npos) {
@@ -123,7 +123,7 @@ TEST_F(Profile, InnerRangesAddUpToTheOuterOne) {
   EXPECT_EQ(layer.launches, 9);
   EXPECT_EQ(layer.launches_self, 3);
   EXPECT_EQ(residual.launches, 6);
-  EXPECT_EQ(whole.declared.bytes, 6 * 12.0 * residual_size);  // what the inner ranges declare
+  EXPECT_EQ(whole.declared.bytes, 6 * 12.0 * residual_size);  // the inner ranges' declarations
   EXPECT_NEAR(layer.device_seconds, residual.device_seconds + layer.device_self_seconds, 1e-8);
   EXPECT_LE(residual.host_seconds, layer.host_seconds);
   EXPECT_NEAR(layer.host_self_seconds, layer.host_seconds - residual.host_seconds, 1e-9);

@@ -78,15 +78,15 @@ TEST(Profile, WorkIsOfInnerRangesUnlessDeclared) {
   EXPECT_EQ(row(p, "forward").declared.bytes, 2 * 4e6);
   EXPECT_EQ(row(p, "forward/layer/attention").declared.flops, 8e6);
   const auto bound = row(p, "forward/layer/mlp").bound_seconds;
-  EXPECT_GT(bound.warm, 0) << "there is a roof, measured";
-  EXPECT_GE(bound.cold, bound.warm) << "nothing comes from DRAM sooner than from the cache";
+  EXPECT_GT(bound.warm, 0) << "the roof was measured";
+  EXPECT_GE(bound.cold, bound.warm) << "DRAM is no faster than the cache";
   EXPECT_EQ(bound.measured, 0) << "a CPU's bytes are not counted";
   lab::profile q;
   q.run("forward", [] {
     const lab::range outer("outer", {.flops = 5, .bytes = 7});
     const lab::range inner("inner", {.flops = 100, .bytes = 100});
   });
-  EXPECT_EQ(row(q, "forward/outer").declared.flops, 5) << "inner work is in what the outer range declares";
+  EXPECT_EQ(row(q, "forward/outer").declared.flops, 5) << "the outer range's declaration includes inner work";
 }
 
 TEST(Profile, AnotherRunOfANameAddsUpAndAnotherNameStandsBeside) {
@@ -159,7 +159,7 @@ TEST(Profile, TableFitsTheTerminal) {
   unsetenv("COLUMNS");
   std::istringstream narrow_lines(narrow.str());
   for (std::string line; std::getline(narrow_lines, line);) EXPECT_LE(line.size(), 80u) << line;
-  EXPECT_NE(narrow.str().find("of roof"), std::string::npos) << "no column is left out";
+  EXPECT_NE(narrow.str().find("of roof"), std::string::npos) << "no column is missing";
   std::puts(text.str().c_str());
 }
 
@@ -209,7 +209,7 @@ TEST(Trace, FaultsAreFound) {
   EXPECT_EQ(lab::trace_faults(with(event)).size(), 1u);
   event["dur"] = 10.0;
   event["ts"] = 10.0;
-  EXPECT_EQ(lab::trace_faults(with(event)).size(), 1u) << "overlaps, and neither holds the other";
+  EXPECT_EQ(lab::trace_faults(with(event)).size(), 1u) << "they overlap, and neither contains the other";
   event["tid"] = 3;
   EXPECT_EQ(lab::trace_faults(with(event)).size(), 1u) << "a track without a name";
   EXPECT_EQ(lab::trace_faults(json::array()).size(), 1u);
@@ -271,7 +271,7 @@ double nanoseconds_per(const Body& body) {
 
 TEST(Profile, AnUnrecordedRangeCostsALoad) {
 #ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "under a sanitizer everything costs more";
+  GTEST_SKIP() << "a sanitizer slows everything down";
 #endif
   std::atomic<int> word{0};
   const double load = nanoseconds_per([&] { (void)word.load(std::memory_order_relaxed); });

@@ -1,4 +1,4 @@
-// lab/tensor_core.hpp on the simulated device: layouts, counts, and a warp that is not whole.
+// lab/tensor_core.hpp on the simulated device: layouts, counts, and an incomplete warp.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@ export HOME=$place GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=ann GIT_AUTHOR_EMAIL=an
 unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE
 git config --global init.defaultBranch main
 git config --global protocol.file.allow always
-git config --global gc.auto 0  # nothing is in the background here when this folder goes
+git config --global gc.auto 0  # no background process may use this folder when it is deleted
 fail() { echo "$kind: $*"; cat "$place/log"; exit 1; }
 kind=setup
 touch "$place/log"
@@ -26,7 +26,7 @@ cp "$source/labs/CMakeLists.txt" "$source/labs/hints.toml" "$old/labs"
 cp "$source/common/update.sh" "$old/common"
 cp -r "$source"/labs/{03_coalescing,04_fusion} "$old/labs"
 echo tool >"$old/common/obsolete.cpp"
-echo '#!/usr/bin/env python3' >"$old/common/plot.py"  # git says that it is not a program
+echo '#!/usr/bin/env python3' >"$old/common/plot.py"  # git records it as not executable
 ln -s hints.toml "$old/labs/link.toml"
 echo 1.0.0 >"$old/VERSION"
 cp -r "$old" "$new"
@@ -53,7 +53,7 @@ cp -r "$old/." .
 git add -A && git commit -qm 'Version 1.0.0' && git tag v1.0.0
 git rm -rq . && cp -r "$new/." .
 git add -A && git commit -qm 'Version 1.1.0' && git tag v1.1.0
-# A folder in use: files that are not the course's are not copied.
+# In a folder in use, files that are not the course's are not copied.
 mkdir "$new/build"
 echo theirs | tee "$new"/{progress.toml,attempts.jsonl,build/junk} >/dev/null
 mkdir "$place/archives"
@@ -63,21 +63,21 @@ cp -r "$place/origin/.git" "$place/archives/roofline-labs-1.1.0"
 
 # --- a student's half-done labs ---------------------------------------------------------------------------------------
 handin=labs/03_coalescing/handin
-half_done() {  # in the copy
+half_done() {  # run in the copy
   echo '// my transpose' >>$handin/transpose.cu
   sed -i 's/= nan/= 4/' $handin/predictions.toml
-  sed -i 's/$/\r/' $handin/column_sums.cpp   # an editor's doing: nothing else changed
+  sed -i 's/$/\r/' $handin/column_sums.cpp   # an editor changed only the line ends
   mv labs/04_fusion/handin/predictions.toml labs/04_fusion/handin/my_predictions.toml
   echo 'My notes.' >>README.md
   echo mine >labs/03_coalescing/notes.txt
-  echo '// tried' >>labs/03_coalescing/given/patterns.cu  # which the update does not change
+  echo '// tried' >>labs/03_coalescing/given/patterns.cu  # the update does not change this file
   mkdir -p backups/03_coalescing-2026-11-01 'my experiments'
   echo older >backups/03_coalescing-2026-11-01/transpose.cu
   echo 'int main() {}' >'my experiments/a b.cu'
   echo '{"lab": "03_coalescing"}' >attempts.jsonl
   printf 'format = 1\n\n[03_coalescing]\nlocked = "2026-11-01T10:00:00Z"\n' >progress.toml
 }
-mine() { [[ ! -e build/junk ]] || fail "the other folder's build came along"; sha256sum attempts.jsonl $handin/transpose.cu $handin/predictions.toml labs/03_coalescing/notes.txt labs/04_fusion/handin/my_predictions.toml \
+mine() { [[ ! -e build/junk ]] || fail "the other folder's build was copied"; sha256sum attempts.jsonl $handin/transpose.cu $handin/predictions.toml labs/03_coalescing/notes.txt labs/04_fusion/handin/my_predictions.toml \
   backups/03_coalescing-2026-11-01/transpose.cu 'my experiments/a b.cu' progress.toml; }
 everything() { find . \( -path ./.git -o -path './backups/u*' -o -path './backups/*lock' -o -path ./backups/start.tar.gz \) -prune -o \( -type f -o -type l \) -print0 | sort -z | xargs -0 sha256sum; }
 course() { ./course update "$@" >"$place/log" 2>&1 </dev/null; }
@@ -90,7 +90,7 @@ updated() {
     labs/04_fusion/handin/predictions.toml labs/hints.toml labs/link.toml common/update.sh; do
     cmp -s "$new/$file" "$file" || fail "$file is not the new one"
   done
-  [[ -x common/update.sh && -x course ]] || fail "a program cannot be run any longer"
+  [[ -x common/update.sh && -x course ]] || fail "a program is no longer executable"
   [[ ! -e common/obsolete.cpp ]] || fail "obsolete.cpp is still there"
   [[ ! -e solutions/03_coalescing ]] || [[ $kind != *'without solutions'* ]] || fail "solutions came along"
   local kept=(backups/update-*)
@@ -106,7 +106,7 @@ updated() {
   ! grep -qF 'labs/drawings: a new lab' "$place/log" || fail "takes a folder of drawings for a lab"
   says "keeps 2 hand-in files that you edited"
   # The command that it suggests shows the new line.
-  (bash -c "$(grep -m 1 '^ *diff -u ' "$place/log")" || true) | grep -q '^+new_key = nan' || fail "the diff that is shown does not show the new key"
+  (bash -c "$(grep -m 1 '^ *diff -u ' "$place/log")" || true) | grep -q '^+new_key = nan' || fail "the suggested diff lacks the new key"
 }
 
 half() {  # half KIND: the student's copy, updated once and undone
@@ -118,9 +118,9 @@ half() {  # half KIND: the student's copy, updated once and undone
   [[ ! -e .git ]] || { status=$(git status --porcelain) head=$(git rev-parse HEAD); }
   touch -d '1 hour ago' built
   course "${options[@]}" || fail "the update ended with $?"
-  [[ $(mine) == "$own" ]] || fail "a file of the student changed: $(diff <(mine) <(echo "$own"))"
+  [[ $(mine) == "$own" ]] || fail "a student's file changed: $(diff <(mine) <(echo "$own"))"
   updated
-  [[ README.md -nt built ]] || fail "what was built from older files would seem up to date"
+  [[ README.md -nt built ]] || fail "builds of older files would seem up to date"
   rm built
   if [[ -e .git ]]; then
     git diff-index --quiet --cached HEAD -- . ":!$handin/transpose.cu" || fail "something is staged: $(git diff --cached --stat)"
@@ -134,12 +134,12 @@ half() {  # half KIND: the student's copy, updated once and undone
   course --undo || fail "--undo ended with $?"
   [[ $(everything) == "$before" ]] || fail "undo left: $(diff <(everything) <(echo "$before"))"
   if [[ -e .git ]]; then
-    [[ $(git rev-parse HEAD) == "$head" ]] || fail "undo left another commit"
+    [[ $(git rev-parse HEAD) == "$head" ]] || fail "undo ended at another commit"
     [[ $(git status --porcelain) == "$status" ]] || fail "undo left: $(diff <(git status --porcelain) <(echo "$status"))"
   fi
   # Again, and the student continues to work before undoing it.
   [[ $kind != *staged* && $kind != *zip* && $kind != *tar* && $kind != *'git' ]] || return 0
-  # Another update may have been undone within this second, or the next ones on a slow machine.
+  # Another update may have been undone in this second, or a little later on a slow machine.
   [[ $kind != clone ]] || for later in 0 1 2; do mkdir -p "$(date -ud "+$later seconds" +backups/undone-%Y-%m-%dT%H-%M-%S)"; done
   course "${options[@]}" || fail "the update after undo ended with $?"
   updated
@@ -187,7 +187,7 @@ for kind in 'archive and folder' 'archive and tar' 'archive and zip' 'archive an
   half
 done
 
-# Here no file is known to be unedited: every file counts as the student's.
+# Without a record, every file counts as edited by the student.
 kind='archive without a record'
 cp -r "$old" "$place/copies/unknown"
 cd "$place/copies/unknown"
@@ -195,7 +195,7 @@ half_done
 own=$(mine)
 course --from "$new" || fail "ended with $?"
 says "no record of its original files"
-[[ $(mine) == "$own" && $(./course --version) == *1.1.0 ]] || fail "a file of the student changed, or none of the course"
+[[ $(mine) == "$own" && $(./course --version) == *1.1.0 ]] || fail "a student's file changed, or no file of the course did"
 cmp -s "$old/labs/hints.toml" backups/update-*/files/labs/hints.toml || fail "a file was replaced without a copy"
 
 # A student who pulled by hand, and one whose update was killed.
@@ -229,7 +229,7 @@ course --to "$between" || fail "--to an older commit ended with $?"
 [[ $(tail -n 1 labs/hints.toml) == 'Between versions.' ]] || fail "--to an older commit went elsewhere"
 git -C "$place/origin" reset -q --hard v1.1.0
 
-# Fetching starts git's maintenance, which continues in the background.
+# A fetch starts git's maintenance, which continues in the background.
 kind='clone, due for maintenance'
 git clone -q "$place/origin" "$place/copies/due"
 cd "$place/copies/due"
@@ -244,7 +244,7 @@ chmod +x .git/hooks/pre-auto-gc
 course || fail "ended with $?"
 [[ -s $place/maintenance ]] || fail "git did not start its maintenance"
 course || fail "the second update ended with $?"
-xargs kill <"$place/maintenance" 2>/dev/null || true  # it may have ended
+xargs kill <"$place/maintenance" 2>/dev/null || true  # it may have ended already
 
 # The disk fills up halfway.
 kind='clone, interrupted'
@@ -255,9 +255,9 @@ git reset -q --hard v1.0.0
 git update-ref refs/course/start HEAD
 echo '// mine' >>$handin/transpose.cu
 before=$(everything) status=$(git status --porcelain)
-! PATH=$place/bin:$PATH course || fail "went on without space"
+! PATH=$place/bin:$PATH course || fail "continued without disk space"
 says "the update did not finish; go back with ./course update --undo"
-! course || fail "went on after an interrupted update"
+! course || fail "continued after an interrupted update"
 says "an update was interrupted; first run ./course update --undo"
 course --undo || fail "--undo ended with $?"
 [[ $(everything) == "$before" && $(git status --porcelain) == "$status" ]] || fail "undo left: $(diff <(everything) <(echo "$before"))"
@@ -315,7 +315,7 @@ refuses "files have merge conflicts: README.md" --from "$new"
 kind='refusals without git'
 cp -r "$old" "$place/copies/no remote" && cd "$place/copies/no remote"
 refuses "This copy is not a git clone, so name it"
-# Inside the student's own repository it is still a copy, and the repository is left alone.
+# Inside the student's own repository it is still a copy, and update leaves that repository unchanged.
 kind='archive in a repository'
 mkdir "$place/own" && cd "$place/own" && git init -q . && git commit -q --allow-empty -m start && cp -r "$old" labs && cd labs
 common/update.sh start

@@ -1,4 +1,4 @@
-// The same on the CPU:  ./course profile common/tests/programs/profile_demo_host.cpp --backend cpu
+// profile_demo.cu on the CPU:  ./course profile common/tests/programs/profile_demo_host.cpp --backend cpu
 #include <lab/range.hpp>
 
 #include <cstdio>
