@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./course update: takes a newer version of the course and keeps what is the student's. Compares three states of each file:
+# ./course update: installs a newer version of the course and keeps the student's work. Compares three states of each file:
 # as the copy began or was last updated, as it is now, and as the new version has it. A file that the student edited is
 # never lost: hand-in files stay, others are replaced, and backups/update-TIME has a copy of every file that changes.
 # A git clone gets one merge commit of exactly these files, whatever else is uncommitted; any other copy keeps its first
@@ -28,7 +28,7 @@ version_name() { local v; v=$(version_in "$1"); echo "${v:-without a version}"; 
 message="Update the course to"
 git_() { git -c core.quotePath=false -c user.name="Roofline Labs" -c user.email=course@localhost "$@"; }
 
-# Is this copy a git repository of its own, with a commit? A copy within a student's repository is none.
+# Whether this copy is itself a git repository with a commit. A copy inside a student's repository is not.
 is_clone() {
   [[ -e .git ]] || return 1
   command -v git >/dev/null || die "this is a git clone, but there is no git here; install it: apt-get install git"
@@ -60,12 +60,12 @@ commit_of() {
   git_ commit-tree "$tree" ${2:+-p "$2"} -m "Roofline Labs $(version_name "$1")"
 }
 
-# What a copy began with; ./course reset takes the skeletons from there.
+# Records the original files of a copy; ./course reset restores skeletons from this record.
 remember_start() {
   local start
   if is_clone; then
     ! git rev-parse -q --verify refs/course/start >/dev/null || return 0
-    # Not the student's own commits, where this copy knows what it was made from.
+    # Ignore the student's own commits if this copy records its origin.
     if [[ -f backups/start.tar.gz ]]; then
       start=$(mktemp -d)
       tar -xzf backups/start.tar.gz -C "$start"
@@ -79,10 +79,10 @@ remember_start() {
   fi
 }
 
-# paths_in FOLDER: of all its files and symbolic links
+# paths_in FOLDER: the paths of all its files and symbolic links
 paths_in() { (cd "$1" && find . \( -type f -o -type l \) -printf '%P\n'); }
 
-# read_sums NAME FOLDER, paths on standard input: SHA-256 by path, of those that exist; of a link, where it points
+# read_sums NAME FOLDER, paths on standard input: SHA-256 by path, for files that exist; for a link, its target
 read_sums() {
   local -n sums=$1
   local sum path
@@ -92,7 +92,7 @@ read_sums() {
   done < <(cd "$2" && tr '\n' '\0' | xargs -0 -r sha256sum 2>/dev/null)
 }
 
-# unedited PATH: as some version of the course has it, but for line ends, which an editor may have changed
+# unedited PATH: whether some version of the course has this text; ignores line ends, which an editor may have changed
 unedited() {
   local one
   for one in "${bases[@]}"; do
@@ -103,14 +103,14 @@ unedited() {
 
 same_text() { cmp -s <(tr -d '\r' <"$1") <(tr -d '\r' <"$2"); }
 
-# put FROM TO: by rename, for this script and ./course are running
+# put FROM TO: replaces a file by renaming, because this script and ./course are running
 put() {
   [[ $2 != */* || -d ${2%/*} ]] || mkdir -p "${2%/*}"
-  cp -d --preserve=mode "$1" "$2.new~"  # with the time of now, or what was built from the old one would seem up to date
+  cp -d --preserve=mode "$1" "$2.new~"  # with the current time; otherwise builds of the old file would seem up to date
   mv -T "$2.new~" "$2"
 }
 
-# make_program PATH: lets it be run if it begins as a program does
+# make_program PATH: makes a file executable if it begins with #!
 make_program() {
   local first=""
   [[ -L $1 || -x $1 ]] || LC_ALL=C read -r -N 2 first <"$1" 2>/dev/null || true
@@ -126,7 +126,7 @@ keep_copy() {
 
 # --- where the new version comes from ---------------------------------------------------------------------------------
 
-# root_of FOLDER: the course in what was unpacked; nothing if it is not the course.
+# root_of FOLDER: the course's folder in an unpacked archive; nothing if it is not the course.
 root_of() {
   local place
   for place in "$1" "$1"/*/; do
@@ -141,7 +141,7 @@ fetch_commit() {
   local said what=HEAD
   if [[ -n ${2:-} && $2 != *+* ]]; then what=refs/tags/v$2; fi
   [[ -t 0 ]] || export GIT_TERMINAL_PROMPT=0
-  # Git's maintenance may go on in the background: it must not hold the lock.
+  # Git's maintenance may continue in the background: it must not hold the lock.
   [[ ! -t 2 ]] || printf '\0337fetching from %.60s\0338' "$1" >&2
   if ! said=$(git fetch -q --no-tags "$1" "$what" 2>&1 9>&-); then
     if [[ $what != HEAD && $said == *"couldn't find remote ref"* ]]; then
@@ -194,15 +194,15 @@ get_new() {
   fi
   unpacked=$(root_of "$unpacked")
   [[ -n $unpacked ]] || die "$source_name is not the course: it has no labs/ and autograder/"
-  snapshot "$unpacked" "$work/new.tar.gz"  # and not what else lies in a folder that is worked in
+  snapshot "$unpacked" "$work/new.tar.gz"  # without other files in a folder in use
   tar -xzf "$work/new.tar.gz" -C "$new"
   [[ -f $new/VERSION ]] || die "$source_name has no file VERSION, so it is older than updates are; use a version from 1.0.0 on"
   [[ $(version_in "$new") =~ ^[0-9]+\.[0-9]+\.[0-9]+ ]] || die "$source_name/VERSION has no version such as 1.2.0"
   [[ -z $to || $(version_in "$new") == "${to%%+*}" ]] || die "$source_name is version $(version_in "$new"), not $to"
 }
 
-# Sets `base`, the folder with the files as this copy began or was last updated, and `base_commit` in a clone; `bases` are
-# all that it may be: a student may have pulled since, or undone an update and kept on committing.
+# Sets `base`, the folder with the files as this copy began or was last updated, and `base_commit` in a clone; `bases` are all
+# candidates: a student may have pulled since, or undone an update and kept committing.
 get_base() {
   base=$work/base base_commit=""
   mkdir "$base"
@@ -247,7 +247,7 @@ plan() {
     [[ -z $now || $now == "$first" ]] || unedited "$path" || edited=1
     if is_handin "$path" && [[ -n $edited ]]; then begun[$lab]+=" $path"; fi
     [[ $now != "$next" ]] || continue
-    # A copy without solutions or slides, or from which a part was removed, stays so.
+    # Do not add solutions, slides or other parts that this copy lacks.
     [[ -n ${parts[$top]:-} ]] || { [[ $top != solutions && $top != slides ]] && ! compgen -G "$base/$top" >/dev/null; } || continue
     if [[ -z $now ]]; then
       put_in+=("$path")
@@ -312,7 +312,8 @@ show_plan() {
 
 # --- changing it ------------------------------------------------------------------------------------------------------
 
-# commit_paths MESSAGE PARENT... -- PATH...: these files as they are now, all others as in HEAD. Anything else that is staged stays.
+# commit_paths MESSAGE PARENT... -- PATH...: commits these files as they are now, all others as in HEAD. Other staged changes
+# stay staged.
 commit_paths() {
   local message=$1 parents=() tree path
   shift
@@ -326,7 +327,7 @@ commit_paths() {
   move_head "$message" "$(git_ commit-tree "$tree" "${parents[@]}" -m "$message")" "$@"
 }
 
-# move_head MESSAGE COMMIT PATH...: the branch to the commit, and the index for these paths
+# move_head MESSAGE COMMIT PATH...: moves the branch to the commit, and updates the index for these paths
 move_head() {
   git_ update-ref -m "course: $1" HEAD "$2"
   shift 2
@@ -335,7 +336,7 @@ move_head() {
 
 apply() {
   local path
-  # The whole record before anything changes, so that --undo helps at any moment.
+  # Write the whole record before anything changes, so that --undo works at any moment.
   local record=backups/part-$$
   rm -rf "$record"
   mkdir -p "$record/files"
@@ -358,7 +359,7 @@ apply() {
 
   for path in "${put_in[@]}"; do
     put "$new/$path" "$path"
-    [[ -n $commit ]] || make_program "$path"  # git says what is a program; an archive may not
+    [[ -n $commit ]] || make_program "$path"  # git records which files are executable; an archive may not
   done
   for path in "${take_out[@]}"; do rm -f "$path"; rmdir -p --ignore-fail-on-non-empty "$(dirname "$path")" 2>/dev/null || true; done
   if is_clone; then
@@ -375,11 +376,11 @@ undo() {
   local last path sum record
   last=$(find backups -maxdepth 1 -type d -name 'update-*' 2>/dev/null | sort | tail -n 1)
   [[ -n $last ]] || die "there is no update to undo: backups/ has none"
-  record=${last/update-/undone-}  # its name once this is over
+  record=${last/update-/undone-}  # its name once the undo is complete
   local changed=()
   local -A put_in=()
   while read -r sum path; do put_in[$path]=$sum; done <"$last/put_in"
-  # differs PATH: the student edited it after the update
+  # differs PATH: whether the student edited it after the update
   differs() { [[ -f $1 && ! -L $1 && -n ${put_in[$1]:-} && $(sha256sum <"$1") != "${put_in[$1]} "* ]] && ! cmp -s "$1" "$last/files/$1"; }
   while IFS= read -r path; do
     [[ -e $path || -L $path ]] || continue
@@ -389,7 +390,7 @@ undo() {
     changed+=("$path")
   done <"$last/added"
   while IFS= read -r path; do
-    [[ -n ${put_in[$path]:-} || ! -e $path ]] || continue  # only a copy was kept, and the file is where it was
+    [[ -n ${put_in[$path]:-} || ! -e $path ]] || continue  # only a copy was kept; the file itself is unchanged
     if differs "$path"; then
       if is_handin "$path"; then echo "$path: you edited it after the update, so it stays; the earlier one is $record/files/$path"; continue; fi
       keep_copy "$path" "$last/since"
@@ -399,7 +400,7 @@ undo() {
     changed+=("$path")
   done < <(cd "$last/files" && find . \( -type f -o -type l \) -printf '%P\n')
   if is_clone && [[ -f $last/head ]]; then
-    # The student's commits after the update stay; without any, the branch goes back to where it was.
+    # The student's commits after the update stay; without any, the branch returns to its earlier commit.
     local head
     head=$(cat "$last/head")
     if [[ $(git rev-parse HEAD) == "$head" ||
@@ -416,7 +417,7 @@ undo() {
   echo "Roofline Labs $(version_name .) is back; the record of the update is in $record"
 }
 
-# Another build or update would see half of it.
+# Another build or update would see a half-finished one.
 alone() {
   exec 9>"$work_lock"
   flock -n 9 || die "something builds or updates in this copy right now, such as ./course watch; stop it and try again"
@@ -433,7 +434,7 @@ main() {
     shift
   done
   root=$PWD
-  # Undone and updated again within a second, a record would have the name of the one before.
+  # After an undo and another update within a second, both records would have the same name.
   while backup=backups/update-$(date -u +%Y-%m-%dT%H-%M-%S); [[ -e $backup || -e ${backup/update-/undone-} ]]; do sleep 0.1; done
   [[ -w . ]] || die "cannot write in $PWD; who owns this copy?"
   work=$(mktemp -d)

@@ -1,5 +1,5 @@
 # usage: ./course completion bash|zsh
-# Prints what lets the shell complete the commands, and the options and labs that their help shows. For one session:
+# Prints code with which the shell completes commands, and the options and labs that their help shows. For one session:
 # eval "$(./course completion bash)"; for all: ./course completion bash >>~/.bashrc
 cmd_completion() {
   [[ ${1:-} == bash || ${1:-} == zsh ]] || die "for which shell? usage: ./course completion bash|zsh"

@@ -3,7 +3,7 @@
 # grade officially. For each thing that is missing it says what you lose and how to get it. Changes nothing.
 cmd_doctor() {
   local bad=0
-  row() { printf '%-3s %-16s %s\n' "$1" "$2" "$3"; }  # all rows fit into 24 lines of 80 columns, if little is missing
+  row() { printf '%-3s %-16s %s\n' "$1" "$2" "$3"; }  # unless much is missing, all rows fit into 24 lines of 80 columns
   # check NAME COMMAND WHAT-IT-COSTS HOW-TO-GET-IT [required]
   check() {
     local found
@@ -18,7 +18,7 @@ cmd_doctor() {
   local arch flags model vectors="unknown vectors" official=""
   arch=$(uname -m)
   flags=" $(grep -m 1 -E '^(flags|Features)' /proc/cpuinfo 2>/dev/null) "
-  model=$(lscpu 2>/dev/null | sed -n 's/^Model name: *\([^ -].*\)/\1/p' | head -n 1)  # none of some Arm machines
+  model=$(lscpu 2>/dev/null | sed -n 's/^Model name: *\([^ -].*\)/\1/p' | head -n 1)  # missing on some Arm machines
   case $arch$flags in
     x86_64*' avx512f '*) vectors="AVX-512" ;;
     x86_64*' avx2 '*) vectors="AVX2" ;;
@@ -34,7 +34,7 @@ cmd_doctor() {
   esac
   [[ $(stat -f -c %T . 2>/dev/null) != v9fs ]] ||
     row "" "folder" "on a disk of Windows, where a build is slow: clone the course into your home in WSL instead"
-  # too_old NAME VERSION LEAST: says so if it is
+  # too_old NAME VERSION LEAST: prints a row if VERSION is older than LEAST
   too_old() {
     [[ -n $2 ]] && ! at_least "$2" "$3" || return 0
     row NO "" "$1 $2 is too old: the course needs $3 or newer. common/docs/PLATFORMS.md says what works here"
@@ -67,7 +67,7 @@ cmd_doctor() {
   check "gnuplot" "gnuplot --version" "the report has no roofline plot" "$(get gnuplot-nox)"
   local toolkit
   toolkit=$(nvcc --version 2>/dev/null | sed -n 's/^Cuda compilation tools, release \([0-9.]*\).*/\1/p' || true)
-  if [[ -n $toolkit ]] && ! at_least "$toolkit" 12.6; then  # as common/cmake/Cuda.cmake says it
+  if [[ -n $toolkit ]] && ! at_least "$toolkit" 12.6; then  # the same minimum as in common/cmake/Cuda.cmake
     row "" "CUDA toolkit" "$toolkit is too old: device parts run on the simulated device only. A GPU needs 12.6 or newer, with CUPTI"
     toolkit=""
   else
@@ -78,7 +78,7 @@ cmd_doctor() {
   local driver=${NVIDIA_PARAMS:-/proc/driver/nvidia/params} capabilities
   if [[ -r $driver ]]; then
     capabilities=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)
-    # Root in a container has no CAP_SYS_ADMIN (21), which the driver asks for.
+    # Root in a container lacks CAP_SYS_ADMIN (21), which the driver requires.
     if (((16#${capabilities:-0} >> 21) & 1)) || grep -q 'RmProfilingAdminOnly: 0' "$driver"; then
       row ok "GPU counters" "readable"
     else
@@ -117,7 +117,7 @@ cmd_doctor() {
   fi
   [[ $gpu == yes ]] || row "" "" "the rest is throughput on a GPU; other device code is simulated"
   local folder=$PWD
-  while ((EUID == 0)) && [[ $folder != / ]]; do  # with its sandboxes as other users
+  while ((EUID == 0)) && [[ $folder != / ]]; do  # official grading runs sandboxes as other users
     (( $(stat -c %a "$folder") & 1 )) || official="${official:+$official, and }other users, as which submissions run, cannot read $folder (chmod o+rx)"
     folder=$(dirname "$folder")
   done

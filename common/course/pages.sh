@@ -1,6 +1,6 @@
 # The site and the decks need more packages than the labs.
 
-# build_pages TARGET: after a package has come that CMake looks for.
+# build_pages TARGET: call it after installing packages that CMake looks for.
 build_pages() {
   say cmake --preset default
   cmake --preset default | progress "configuring" >&2
@@ -22,7 +22,7 @@ cmd_docs() {
 
 # usage: ./course slides
 # Builds the decks, build/slides/NN_topic.html and .pdf. Installs chromium and Node.js, and with npm into build/marp
-# Marp, and axe-core, with which a test looks at the site.
+# Marp, and axe-core, with which a test checks the site.
 cmd_slides() {
   setup
   if ! command -v chromium chromium-browser google-chrome >/dev/null; then

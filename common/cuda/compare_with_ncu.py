@@ -1,9 +1,9 @@
-"""Holds the counters of a profile.json against those that Nsight Compute read of the same program.
+"""Compares the counters of a profile.json with those that Nsight Compute read for the same program.
 
 usage: compare_with_ncu.py profile.json ncu.csv      (ncu --csv --page raw --print-units base ...)
-Compares, for each range that launches one kernel only and alone has it, each metric that both have, summed over its
-launches. Ends with 1 where a pair is more than 1 % apart, or nothing could be compared. Cycles are shown only: they are
-of another run, at other clocks.
+For each range that launches a single kernel that no other range launches, compares each metric that both files have, summed
+over its launches. Exits with 1 if a pair differs by more than 1 %, or if there is nothing to compare. Only shows cycles: they
+come from another run, at other clocks.
 """
 
 import csv

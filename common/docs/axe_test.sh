@@ -26,7 +26,7 @@ cat >"$place/ask" <<'JS'
   const scrolls = e => e && !e.matches('.contents') && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
   for (const e of document.querySelectorAll('.contents p, .contents li, .contents td, .contents pre, .contents img'))
     if (e.getBoundingClientRect().right > width + 1 && !scrolls(e)) { found.push(`cut off: ${e.tagName} ${e.textContent.trim().slice(0, 30)}`); break; }
-  for (const e of document.querySelectorAll('.contents :is(p, li) code'))  // the page would hide what is too wide
+  for (const e of document.querySelectorAll('.contents :is(p, li) code'))  // the page would clip code that is too wide
     if (!e.closest('table') && e.getBoundingClientRect().right > width) { found.push(`cut off: code ${e.textContent.slice(0, 30)}`); break; }
   for (const t of document.querySelectorAll('.contents .markdownTable'))  // a wide table of numbers may scroll; one of words must fit
     if (t.rows[0].cells.length <= 4 && [...t.rows].some(r => [...r.cells].some(c => c.getBoundingClientRect().right > width))) {
@@ -44,7 +44,7 @@ cat >"$place/ask" <<'JS'
     term.focus();
     await new Promise(done => setTimeout(done, 300));
     const box = popup.getBoundingClientRect();
-    if (popup.hidden || box.height < 20 || box.left < 0 || box.right > width) found.push('the explanation of a term is not seen');
+    if (popup.hidden || box.height < 20 || box.left < 0 || box.right > width) found.push('the explanation of a term is not visible');
     dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
     if (!popup.hidden) found.push('Escape does not hide an explanation');
   }
@@ -79,7 +79,7 @@ HTML
       --window-size=1700,1100 --virtual-time-budget=20000 --dump-dom "file://$place/site/frames.html" 2>/dev/null >"$place/said" || true
     if grep -q 'LOOKED AT 3' "$place/said"; then break; fi
   done
-  grep -q 'LOOKED AT 3' "$place/said" || echo "the browser said nothing"
+  grep -q 'LOOKED AT 3' "$place/said" || echo "the browser printed nothing"
   grep -E '^(390|1280|1600): ' "$place/said" || true
   weight=$(cd "$place/site" && { stat -L -c %s "$1.html"; grep -oE '<(img|script|link)[^>]* (src|href)="[^":]*\.(png|svg|js|css)"' "$1.html" | sed 's/.*="//; s/"$//' | sort -u | xargs -r stat -L -c %s; } | awk '{ sum += $1 } END { print sum }')
   ((weight <= 1000000)) || echo "weighs $weight bytes"

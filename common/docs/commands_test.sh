@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every command that a Markdown file shows exists: each ./course command with each of its options, each target, label and program.
+# Checks that every command in a Markdown file exists: each ./course command and its options, each target, label and program.
 # usage: commands_test.sh SOURCE BUILD
 set -euo pipefail
 source=$1 build=$2
@@ -8,7 +8,7 @@ bad=0 shown=0
 complain() { echo "$*"; bad=1; }
 mapfile -t pages < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -path ./autograder/template \) -prune -o -name '*.md' -print | sort)
 
-# What follows ./course, up to the end of the code or the remark.
+# The words after ./course, up to the end of the code or a comment.
 declare -A help
 while IFS=: read -r file words; do
   read -r _ command rest <<<"$words"
@@ -21,7 +21,7 @@ while IFS=: read -r file words; do
     complain "$file: ./course $command --help shows no usage"
   for word in $rest; do
     word=${word%%[^a-zA-Z0-9-]*}
-    [[ $word != -- ]] || break  # what follows is the program's
+    [[ $word != -- ]] || break  # the program's own arguments follow
     [[ $word == --?* ]] || continue
     [[ ${help[$command]} == *"$word"* ]] || complain "$file: ./course $command: its help does not know $word"
   done
@@ -46,5 +46,5 @@ while IFS=: read -r file words; do
 done < <(grep -oE 'ctest --(test-dir build|preset labs) -L [a-z0-9]+\b' "${pages[@]}")
 
 echo "$shown commands shown in ${#pages[@]} files"
-((shown > 50)) || complain "that is too few: are they found at all?"
+((shown > 50)) || complain "that is too few: does the search still work?"
 exit $bad

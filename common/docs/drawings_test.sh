@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The drawings' figures are what their formulas give, and the check notices each one that is not.
+# Checks that the drawings' figures equal their formulas, and that the check finds each wrong one.
 # usage: drawings_test.sh DRAWINGS SOURCE
 set -euo pipefail
 drawings=$1 source=$2
 "$drawings" check "$source"
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-bad=0 steps=$(cd "$source" && ls -d slides/steps 2>/dev/null || :)  # a student has no decks
-# Every formula of one kind is off: each line that has one must be named.
+bad=0 steps=$(cd "$source" && ls -d slides/steps 2>/dev/null || :)  # a student's checkout has no decks
+# Breaks every formula of one kind: the check must name each line with one.
 for name in is x y width height pieces; do
   rm -rf "$place/copy" && mkdir "$place/copy"
   (cd "$source" && find README.md labs $steps \( -name '*.svg' -o -path 'slides/*.html' -o -name README.md -o -name SEEN.md \) \
@@ -17,7 +17,7 @@ for name in is x y width height pieces; do
   "$drawings" check "$place/copy" >"$place/said" && bad=1
   grep -q " $wanted complaints" "$place/said" || { tail -1 "$place/said"; echo "$wanted lines have a wrong data-$name"; bad=1; }
 done
-# notices FILE CHANGE WORDS: a change of a drawing, by sed, that the check must name
+# notices FILE CHANGE WORDS: changes a drawing with sed; the check must report it
 notices() {
   rm -rf "$place/copy" && mkdir "$place/copy"
   (cd "$source" && cp --parents -t "$place/copy" "$1" labs/*/README.md labs/*/SEEN.md)

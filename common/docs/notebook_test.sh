@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The notebook is valid, without outputs, and its code cells run in order, in IPython, as on a notebook machine: they get the
-# course from a git address, grade lab 03 and show the report; a student's later edits are saved and restored. The course that they
-# get has labs and commands, with its build taken from BUILD. With NOTEBOOK_WHOLE=1 it is all of SOURCE's HEAD, and is built.
-# Skipped without Debian's python3-ipython and python3-nbformat.
+# Checks that the notebook is valid and without outputs, and runs its code cells in order, in IPython, as on a notebook machine:
+# they clone the course from a git address, grade lab 03 and show the report; a student's later edits are saved and restored.
+# The cloned course has labs and commands, with its build taken from BUILD. With NOTEBOOK_WHOLE=1 it is all of SOURCE's HEAD,
+# and is built. Skipped without Debian's python3-ipython and python3-nbformat.
 # usage: notebook_test.sh SOURCE BUILD GRADER
 set -euo pipefail
 source=$1 build=$2 grader=$3
@@ -57,7 +57,7 @@ def attempt(code):
     start = time.time()
     with capture_output() as said:
         success = shell.run_cell(code).success
-    text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", said.stdout + said.stderr).replace("\r", "\n")  # progress, written over
+    text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", said.stdout + said.stderr).replace("\r", "\n")  # progress lines that are overwritten
     print(f"--- {time.time() - start:.1f} s\n{text}", flush=True)
     return success, text, "".join(shown.data.get("text/html", "") for shown in said.outputs)
 
@@ -94,14 +94,14 @@ with open(f"{handin}/layout.cu", "a") as file:
     file.write("// mine\n")
 mine = sums([f"{handin}/layout.cu", "progress.toml", "attempts.jsonl"])
 text, _ = run("save")
-assert f"{handin}/layout.cu" in text and f"{handin}/transpose.cu" not in text, "what is saved is not what was edited"
+assert f"{handin}/layout.cu" in text and f"{handin}/transpose.cu" not in text, "the saved files are not the edited ones"
 subprocess.run(["git", "checkout", "-q", "labs"], check=True)
 for path in ("progress.toml", "attempts.jsonl"):
     os.remove(path)
 before = time.time() - 1
 run("restore")
-assert sums(mine) == mine, "what is restored is not what was saved"
-assert os.path.getmtime(f"{handin}/layout.cu") > before, "a restored file looks older than what was built without it"
+assert sums(mine) == mine, "the restored files are not the saved ones"
+assert os.path.getmtime(f"{handin}/layout.cu") > before, "a restored file looks older than a build without it"
 
 # Running it again on the same machine clones nothing.
 run("get")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A test runs every command that a guide or handout shows. The list below names the test; a command that is not in it fails. `here`
-# is this test, in a copy of what a ./course command touches, with 03 for NN and the file named after it; `there` is this test in
-# the build itself; `gpu` is skipped without a GPU. A ./course command for a GPU uses the test of the same command on the simulated
-# device. Without a sandbox, nothing is graded here.
+# Every command that a guide or handout shows must be run by a test. The list below names the test for each; a command that is
+# not listed fails. `here` is this test, in a copy of the files that a ./course command touches, with 03 for NN and the file
+# named after it; `there` is this test in the build itself; `gpu` is skipped without a GPU. A ./course command for a GPU uses
+# the test of the same command on the simulated device. Without a sandbox, nothing is graded here.
 # usage: shown_test.sh SOURCE BUILD GRADER SIMCC
 set -euo pipefail
 source=$1 build=$2 grader=$3 simcc=$4
@@ -140,8 +140,8 @@ cp -r "$source"/common/{update.sh,course} "$place/common"
 cp -r "$source/autograder/template" "$place/autograder"
 cp -r "$source"/common/sim/{debugger,devices} "$place/common/sim"
 cp "$source/common/sim/tests/programs/vector_add.cu" "$place/program.cu"
-cp "$place/program.cu" "$place/columns.cu"  # which the handout of lab 06 has
-cp "$place/program.cu" "$place/multiply.cu"  # and of lab 09
+cp "$place/program.cu" "$place/columns.cu"  # the handout of lab 06 has it
+cp "$place/program.cu" "$place/multiply.cu"  # the handout of lab 09 has it
 {
   echo 'cmake_minimum_required(VERSION 3.22)'
   echo 'project(shown NONE)'
@@ -160,8 +160,8 @@ cd "$place"
 git init -q . && git add labs && git -c user.name=test -c user.email=test@localhost commit -qm start
 
 bad=0 sandbox=yes whole=yes
-# A student's copy lacks the tests of solutions and decks; other builds lack those that need build/.
-[[ -d $source/solutions && -d $source/slides && $build == "$source/build" ]] && command -v python3 >/dev/null || whole=no  # some need Python
+# A student's copy lacks the tests of solutions and decks; builds in other folders lack the tests that need build/.
+[[ -d $source/solutions && -d $source/slides && $build == "$source/build" ]] && command -v python3 >/dev/null || whole=no  # some tests need Python
 complain() { echo "$*"; bad=1; }
 cd "$source"
 mapfile -t pages < <(find . \( -name 'build*' -o -name '.*' ! -name . -o -path ./autograder/template -o -path ./slides \) -prune -o -name '*.md' -print | sort)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Texts for people have no misspelling that codespell knows: guides, handouts, decks, hints, contracts, skeletons. Put names that it
-# mistakes for words in --ignore-words-list. usage: spelling_test.sh CODESPELL SOURCE
+# Checks texts for people with codespell: guides, handouts, decks, hints, contracts, skeletons. Put names that it takes for
+# misspelt words in --ignore-words-list. usage: spelling_test.sh CODESPELL SOURCE
 set -euo pipefail
 codespell=$1 source=$2
 cd "$source"

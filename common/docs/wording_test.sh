@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# No text or comment contains a phrase of wording.txt, which also gives the better wording. A phrase may run over line breaks,
-# comment marks and joined string literals. Does not check attacks and honest submissions, which are in other people's
-# style. usage: wording_test.sh LIST SOURCE
+# Checks that no text or comment contains a phrase of wording.txt, which also gives the better wording. Finds phrases across
+# line breaks, comment marks and joined string literals. Does not check attacks and honest submissions, which are in other
+# people's style. usage: wording_test.sh LIST SOURCE
 set -euo pipefail
 list=$1 source=$2
 

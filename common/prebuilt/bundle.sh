@@ -24,7 +24,7 @@ done
 ((${#labs[@]})) || mapfile -t labs < <(cd "$course/labs" && printf 'lab%.2s.staff\n' [0-9][0-9]_*)
 command -v apt-get >/dev/null || { echo "course: a bundle is made on Debian or Ubuntu, from their packages" >&2; exit 2; }
 place=$course/build/bundle
-if [[ -t 2 ]]; then  # how long it takes, after what is printed
+if [[ -t 2 ]]; then  # shows the time taken, after the output
   (while sleep 1; do printf '\0337\033[Kbundling %d s\0338' $SECONDS; done) >&2 &
   trap "kill $!; printf '\033[K' >&2" EXIT
 fi
@@ -43,7 +43,7 @@ cp "$course/common/prebuilt/c++" bin
 for tool in cmake ctest ninja ccache patch as ld ar ranlib nm objcopy addr2line strip readelf; do
   for folder in bin usr/bin; do [[ ! -e root/$folder/$tool ]] || ln -sf "../root/$folder/$tool" "bin/$tool"; done
 done
-# Every program that gets started: those of bin/, and the compiler's own.
+# Every program that a build runs: those in bin/, and the compiler's own.
 for program in bin/* root/usr/bin/g++ root/usr/lib/gcc/*/*/{cc1plus,collect2,lto-wrapper}; do
   program=$(realpath "$program")
   case $program in "$PWD/root/"*) echo "${program#"$PWD/root/"}" ;; esac

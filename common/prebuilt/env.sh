@@ -3,7 +3,7 @@
 export CCACHE_DIR=$prebuilt/ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content
 export CCACHE_SLOPPINESS=locale,pch_defines,time_macros,include_file_mtime,include_file_ctime
 export CMAKE_CXX_COMPILER_LAUNCHER=$PWD/common/prebuilt/compile
-configure_options=(-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)  # those of another folder differ, and with them all that includes them
+configure_options=(-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)  # precompiled headers differ in every folder, and so does everything that includes them
 if [[ -d $prebuilt/root ]]; then
   # CMake does not find the folders of a compiler if its path has spaces.
   [[ $prebuilt != *' '* ]] || { echo "course: this folder's path has spaces, with which a bundle cannot work; move it: $PWD" >&2; exit 2; }
@@ -17,7 +17,7 @@ if [[ -d $prebuilt/root ]]; then
     while read -r program; do
       "${patchelf[@]}" --set-interpreter "$loader" --force-rpath --set-rpath "${libraries[0]}:${libraries[1]}" "$prebuilt/root/$program"
     done <"$prebuilt/programs"
-    rm -rf build  # of the old place
+    rm -rf build  # built at the old place
     echo "$prebuilt" >"$prebuilt/place"
   fi
 fi

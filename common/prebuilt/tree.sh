@@ -8,14 +8,14 @@
 # build, and all others the current time.
 set -euo pipefail
 tree=$2/build
-processor() { "${CXX:-c++}" -march=native -x c++ -E -v /dev/null 2>&1 | grep -e -cc1 -e cc1plus; }  # what the compiler makes of it
+processor() { "${CXX:-c++}" -march=native -x c++ -E -v /dev/null 2>&1 | grep -e -cc1 -e cc1plus; }  # the processor as the compiler sees it
 
 case $1 in
   make)
     mkdir -p "$2/ccache"
     "$0" begin "$2"
     prebuilt=$2
-    . common/prebuilt/env.sh  # or what is compiled goes to another cache than the one that ./course uses
+    . common/prebuilt/env.sh  # otherwise objects go to a cache that ./course does not use
     ./course setup
     cmake --build build --target "${@:3}"
     [[ $(find "$2/ccache" -type f -size +1k | wc -l) -gt 100 ]] || { echo "$2/ccache is empty: was ccache used?" >&2; exit 1; }

@@ -1,8 +1,8 @@
 """Commands for CUDA programs on the simulated device, named as in cuda-gdb: cuda, info cuda, and conditions on threadIdx
 and blockIdx. `lanes EXPRESSION` and `shared` are this course's own. gdb loads this file: ./course debug.
 
-The lanes of a warp advance together, line by line, so gdb's own `next`, `step` and breakpoints serve a warp. One of its
-lanes stops; of the others, gdb sees the frames through `Fibers`. What the simulated device tells is in src/debugger.hpp.
+The lanes of a warp advance together, line by line, so gdb's own `next`, `step` and breakpoints work for a warp. One of its
+lanes stops; gdb sees the other lanes' frames through `Fibers`. src/debugger.hpp has the simulated device's side.
 """
 
 import linecache
@@ -42,14 +42,14 @@ def word(address):
 
 
 def put(address, data):
-    """Writes the program's memory past gdb, which would tell an editor of each write, and that prints it."""
+    """Writes the program's memory without gdb, which would report each write to an editor, and the editor would print it."""
     with open("/proc/%d/mem" % gdb.selected_inferior().pid, "r+b", buffering=0) as f:
         f.seek(int(address))
         f.write(data)
 
 
 class Thread:
-    """A thread of the block that runs."""
+    """A thread of the running block."""
 
     def __init__(self, value, number):
         self.number = number
@@ -103,7 +103,7 @@ class Fibers(Unwinder):
 
     def __init__(self):
         super().__init__("cuda-threads")
-        self.thread = None  # that is shown; None: the one that stopped
+        self.thread = None  # the thread on show; None: the one that stopped
         self.at = None      # the stack pointer and program counter where the program stopped
 
     def show(self, thread):
@@ -125,7 +125,7 @@ class Fibers(Unwinder):
         long = gdb.lookup_type("unsigned long")
         info = frame.create_unwind_info(FrameId(gdb.Value(base - 80).cast(long), gdb.Value(pc).cast(long)))
         info.add_saved_register("rbp", gdb.Value(word(base - 16)).cast(long))
-        # gdb takes the line of a caller from the byte before. Before a line, that byte is of simcc's call.
+        # gdb takes a caller's line from the byte before the return address; before a line, that byte belongs to simcc's call.
         info.add_saved_register("rip", gdb.Value(word(base - 8) + (self.thread.line != 0)).cast(long))
         info.add_saved_register("rsp", gdb.Value(base).cast(long))
         return info
@@ -136,13 +136,13 @@ gdb.unwinder.register_unwinder(None, fibers, replace=True)
 
 
 def is_programs_file(path):
-    """The device's files may be in another checkout, as a compiler cache keeps the paths of the first that compiled them, or
-    installed in PREFIX/lib/sim."""
+    """Whether it is one of the program's own files. The device's files may be in another checkout, because a compiler cache keeps
+    the paths of the first checkout that compiled them, or installed in PREFIX/lib/sim."""
     return not path.startswith("/usr/") and not re.search("/(common|lib)/sim/(include|src)/", path)
 
 
 def is_programs(frame):
-    """Of the user's files: neither the simulated device nor the C++ library."""
+    """Whether it is one of the user's files, not the simulated device's or the C++ library's."""
     place = frame.find_sal().symtab
     if place is None:
         return False
@@ -154,7 +154,7 @@ def kernel_frames(frame):
     """The frames of the kernel's code, newest first."""
     found = []
     if fibers.thread is not None:
-        frame = frame.older()  # the thread that stopped is not the one that is shown
+        frame = frame.older()  # the stopped thread is not the one on show
     while frame is not None and frame.is_valid():
         if is_programs(frame):
             found.append(frame)
@@ -191,10 +191,10 @@ class HideOurs:
 
 HideOurs()
 
-# ---- focus: the thread that commands are about
+# ---- focus: the thread to which commands apply
 
-focus = None  # its number in the block; None: the one that stopped
-seen = None   # what was last shown as focus
+focus = None  # the thread's number in the block; None: the one that stopped
+seen = None   # the focus that was last shown
 
 
 def focused(kernel):
@@ -214,7 +214,7 @@ def in_mi():
 
 
 def tell_index(index):
-    """Sets threadIdx, which belongs to the thread that runs."""
+    """Sets threadIdx, which belongs to the running thread."""
     if is_core():
         return
     try:
@@ -246,7 +246,7 @@ def view(kernel, number):
 
 
 def back(*_):
-    """Before the program continues: the thread that stopped is the one that gdb steps."""
+    """Before the program continues, returns to the stopped thread, which is the one that gdb steps."""
     global focus
     if fibers.thread is None:
         return
@@ -284,7 +284,7 @@ told_of_loops = set()
 
 
 def tell_of_loop(frame):
-    """Once for each line: to gdb a loop on one line is one step."""
+    """Prints this once per line: gdb executes a loop on one line as one step."""
     sal = frame.find_sal()
     place = sal.symtab and (sal.symtab.fullname(), sal.line)
     if place and place not in told_of_loops and WHOLE_LOOP.match(linecache.getline(*place)):
@@ -294,7 +294,7 @@ def tell_of_loop(frame):
 
 
 def select_worker():
-    """Ctrl-C stops in any of the process's threads, and a dump opens in any: commands are about the one that runs blocks."""
+    """Ctrl-C stops in any of the process's threads, and a dump opens in any; commands need the thread that runs blocks."""
     def works():
         frame = gdb.newest_frame()
         while frame is not None:
@@ -344,7 +344,7 @@ def on_stop(event):
         frame = view(kernel, number)
         if frame is not None and place_of(frame) != line:
             print_source(frame)
-    elif int(report) and frame is not None:  # found as the thread ran, below functions of the simulated device
+    elif int(report) and frame is not None:  # found while the thread ran, below functions of the simulated device
         frame.select()
         print_source(frame)
     if frame is not None and not int(report):
@@ -356,13 +356,13 @@ gdb.events.exited.connect(lambda event: globals().update(focus=None, seen=None))
 for command in ("next", "step", "finish", "until", "advance", "stepi", "nexti", "continue", "jump", "call"):
     gdb.execute("define hook-%s\npython back()\nend" % command)
 
-# ---- breakpoints: the simulated device itself looks at blockIdx and threadIdx, which is fast
+# ---- breakpoints: the simulated device itself checks blockIdx and threadIdx, which is fast
 
 TERM = re.compile(r"^\(?\s*(threadIdx|blockIdx)\s*\.\s*([xyz])\s*==\s*(\d+)\s*\)?$")
 
 
 def coordinates(condition):
-    """The block and thread that a condition asks for, -1: any; and whether it asks for more."""
+    """The block and thread that a condition requires, -1 for any, and whether it requires more."""
     wanted, more = {"blockIdx": [-1] * 3, "threadIdx": [-1] * 3}, False
     for term in re.split(r"&&|\band\b", condition or ""):
         match = TERM.match(term.strip())
@@ -408,7 +408,7 @@ def changed(_):
     try:
         tell_places()
     except (gdb.error, gdb.GdbError, gdb.MemoryError, OSError):
-        pass  # not started: at the first launch
+        pass  # the program has not started: happens at the first launch
 
 
 for event in (gdb.events.breakpoint_created, gdb.events.breakpoint_modified, gdb.events.breakpoint_deleted):
@@ -435,7 +435,7 @@ def own_breakpoints(_=None):
         return
     own.extend((Launch("sim_debugger_launch", internal=True), Report("sim_debugger_report", internal=True)))
     for breakpoint in own:
-        breakpoint.silent = not in_mi()  # which reports a silent stop without a reason, and editors call that unknown
+        breakpoint.silent = not in_mi()  # it reports a silent stop without a reason, which editors show as unknown
 
 
 own = []
@@ -445,8 +445,7 @@ gdb.events.new_objfile.connect(own_breakpoints)
 class Break(gdb.Command):
     """Set a breakpoint: break FILE.cu:LINE, break KERNEL, with a condition as in cuda-gdb:
 break saxpy.cu:12 if blockIdx.x == 3 && threadIdx.x == 17
-Of each warp that comes to the line, one thread stops: the first that the condition takes; the others wait at the same
-line."""
+In each warp that reaches the line, the first thread that meets the condition stops; the others wait at the same line."""
 
     def __init__(self, name, temporary):
         super().__init__(name, gdb.COMMAND_BREAKPOINTS, gdb.COMPLETE_LOCATION)
@@ -475,7 +474,7 @@ line."""
 
 
 def is_line_call(address):
-    """Whether the instruction before is simcc's call."""
+    """Whether the previous instruction is simcc's call."""
     try:
         code = gdb.selected_inferior().read_memory(address - 5, 5).tobytes()
         target = address + int.from_bytes(code[1:], "little", signed=True)
@@ -572,7 +571,7 @@ def switch(kernel, number):
 
 class Cuda(gdb.Command):
     """cuda thread, cuda block, cuda kernel, cuda warp, cuda lane: show what is in focus.
-cuda thread (5,0,0), cuda lane 3, cuda warp 1 lane 3, ...: switch to another thread of the block that runs."""
+cuda thread (5,0,0), cuda lane 3, cuda warp 1 lane 3, ...: switch to another thread of the running block."""
 
     def __init__(self):
         super().__init__("cuda", gdb.COMMAND_DATA)
@@ -720,7 +719,7 @@ class Lanes(gdb.Command):
             return
         kernel = Kernel()
         number = focused(kernel)
-        function = gdb.selected_frame().name()  # after `up`, the caller's
+        function = gdb.selected_frame().name()  # after `up`, this is the caller
         if not is_programs(gdb.selected_frame()):
             frame = view(kernel, number)
             function = frame.name() if frame else None
@@ -754,7 +753,7 @@ class Lanes(gdb.Command):
 
 
 def in_thread(expression, thread):
-    """Where threadIdx cannot be set (a dump), it is put into the expression."""
+    """In a dump, threadIdx cannot be set, so its value is put into the expression."""
     if not is_core():
         return expression
     return re.sub(r"\bthreadIdx\.([xyz])\b", lambda m: str(thread.index["xyz".index(m[1])]), expression)
@@ -782,7 +781,7 @@ class Shared(gdb.Command):
             short = "extern (dynamic)" if dynamic else name.rsplit("::", 1)[-1]
             owner = name.rsplit("::", 1)[0].split("(")[0] if "::" in name else ""
             if owner and owner.split("<")[0].split("::")[-1] not in kernel.name and not self.reached(owner):
-                continue  # of another kernel
+                continue  # belongs to another kernel
             try:
                 kind = str(gdb.parse_and_eval(short).type) if not dynamic else ""
             except gdb.error:
@@ -804,7 +803,7 @@ class Shared(gdb.Command):
 
 
 def open_dump(path):
-    """For ./course debug --dump: opens a dump of generate-core-file, and the program that it is of."""
+    """For ./course debug --dump: opens a dump written by generate-core-file, and its program."""
     try:
         gdb.execute("core-file %s" % path, to_string=True)
         mapped = re.findall(r"\s(/\S+)$", gdb.execute("info proc mappings", to_string=True), re.M)

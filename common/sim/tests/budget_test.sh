@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SIM_BUDGET: programs that would take too long end in time and say what they left out; quick ones are unchanged.
+# SIM_BUDGET: programs that would take too long end in time and say what they omitted; quick programs are unchanged.
 #   budget_test.sh SIMCC
 set -euo pipefail
 place=$(mktemp -d)
@@ -54,14 +54,14 @@ END_OF_PROGRAM
 "$1" program.cu -o program
 export SIM_REPORT=1 SIM_THREADS=2
 
-# Quick: the same output with a budget as without.
+# A quick program prints the same with and without a budget.
 ./program small >whole 2>err
 cp err whole.err
 SIM_BUDGET=100 ./program small >out 2>err
-cmp -s whole out && cmp -s whole.err err || fail "a quick program runs otherwise with a budget"
+cmp -s whole out && cmp -s whole.err err || fail "a quick program behaves differently with a budget"
 grep -q 'Counts are exact' err || fail "a quick program's counts are not exact"
 
-# run WHAT: in a few seconds, where it would take minutes.
+# run WHAT: takes a few seconds instead of minutes.
 run() {
   local begun=$SECONDS
   SIM_BUDGET=2 timeout 120 ./program "$1" >out 2>err || fail "$1: exit code $?"
@@ -71,15 +71,15 @@ run() {
   ! grep -q '^error' err || fail "$1: reports that follow from the budget"
 }
 run copy
-# 2^19 blocks of 4 warps, each with a load and a store; the last block has fewer lanes, and as many warps.
+# 2^19 blocks of 4 warps, each with a load and a store; the last block has fewer lanes but as many warps.
 grep -qE '^copy +524288 +128 +4194304 +4\.00 +4\.00' err || fail "copy: the counts are not exact"
 grep -qE '^copy +524288 +1 +[0-9]+ of 524288  exact: global loads, global stores, instructions$' err ||
-  fail "copy: says not that all blocks are alike"
-! grep -qE '^copy +1 +1 +[0-9]+ of' err || fail "the quick launch is not whole"
+  fail "copy: does not say that all blocks are alike"
+! grep -qE '^copy +1 +1 +[0-9]+ of' err || fail "the quick launch did not run completely"
 run uneven
 grep -qE '^uneven .*exact: global stores; extrapolated: global loads, instructions$' err ||
-  fail "uneven: says not that blocks differ"
-# On average 32.5 loads of 4 warps, and a store: within a tenth.
+  fail "uneven: does not say that blocks differ"
+# On average 4 warps with 32.5 loads and a store, within 10 %.
 requests=$(sed -nE 's/^uneven +524288 +128 +([0-9]+) .*/\1/p' err)
 ((requests > 524288 * 4 * 30 && requests < 524288 * 4 * 37)) || fail "uneven: $requests requests"
 run repeated

@@ -1,4 +1,4 @@
-"""Reads what SIM_CSV writes as scripts read ncu's: csv_test.py PROGRAM GOLDEN."""
+"""Reads SIM_CSV's output as scripts read ncu's: csv_test.py PROGRAM GOLDEN."""
 import csv
 import os
 import subprocess
@@ -21,7 +21,7 @@ assert [l["Kernel Name"] for l in launches] == ["copy<2>", "fill"]
 assert float(launches[0]["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]) == 16
 assert dict(zip(names, units))["dram__bytes_read.sum"] == "byte"
 
-# The golden file names its columns; the program may print further metrics, and times are modelled.
+# Compares only the golden file's columns: the program may print more metrics, and times are modelled.
 with open(golden) as file:
     expected = list(csv.reader(file))
 for row in rows[2:]:

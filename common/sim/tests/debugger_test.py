@@ -1,5 +1,5 @@
-"""./course debug's commands, in gdb's batch mode: on programs of the tests and of the guide, whose output is compared.
-usage: debugger_test.py SOURCE SIMCC [--write]: --write puts the output of now into the guide."""
+"""./course debug's commands in gdb's batch mode, on programs of the tests and of the guide, with which the output is compared.
+usage: debugger_test.py SOURCE SIMCC [--write]: --write puts the current output into the guide."""
 
 import difflib
 import json
@@ -42,7 +42,7 @@ def session(commands, program=(), first=()):
 
 
 def plain(text):
-    """Without what differs from run to run and from machine to machine."""
+    """The text without the parts that differ between runs or machines."""
     text = re.sub(r"^(\[Thread debugging using|Using host libthread_db|\[New Thread|\[Switching to Thread|"
                   r"warning: Memory read failed|\[Thread 0x|\[Detaching|\[New LWP|warning: .*vsyscall).*\n?", "", text, flags=re.M)
     text = re.sub(r"\(LWP \d+\)|process \d+", "", text)
@@ -118,7 +118,7 @@ def test_reduction():
 
 
 def test_recursion():
-    """Frames of a function that calls itself, in a thread that did not stop; finish."""
+    """Frames of a recursive function in a thread that did not stop; `finish`."""
     file = os.path.join(tests, "programs/recursion.cu")
     with open(file) as f:
         name = re.search(r"__device__ \w+ (\w+)\(", f.read())[1]
@@ -131,7 +131,7 @@ def test_recursion():
 
 
 def test_kernel_by_name():
-    """The first stop is a thread's: the host, too, calls a kernel, up to its first line, to learn its name."""
+    """The first stop must be in a thread: the host, too, calls a kernel up to its first line, to learn its name."""
     said = session(["break stencil", "run", "continue", "continue", "delete", "continue"],
                    [build(os.path.join(tests, "debugger/stencil.cu"))])
     for n, (block, thread) in enumerate(((0, 0), (0, 32), (1, 0))):
@@ -155,7 +155,7 @@ def test_clang():
 
 
 def test_divergence():
-    """Lanes in different branches: the others wait after the branch, and go on together."""
+    """Lanes in different branches: the others wait after the branch, and then all continue together."""
     said = session(["break faults.cu:17", "run", "info cuda warps", "next", "info cuda warps"],
                    [build(os.path.join(tests, "debugger/faults.cu")), "2"])
     expect("divergence", said[1], r"faults.cu:17")
@@ -170,11 +170,11 @@ def test_a_loop_on_one_line():
     said = session(["break sgemm.cu:23", "run", "next", "continue"], program("sgemm"))
     expect("a loop on one line", said[1], r"line 23 holds a whole loop, and `next` executes all of it")
     expect("a loop on one line", said[2], r"^24\t")
-    expect("a loop on one line", said[3], r"^23\t(?!.*whole loop)")  # said once
+    expect("a loop on one line", said[3], r"^23\t(?!.*whole loop)")  # printed only once
 
 
 def test_faults():
-    """Each checker stops it, in the thread that it names."""
+    """Each checker stops the program in the thread that the checker names."""
     for kind, message, state in ((0, r"faults.cu:6: past_the_end: block \(1,0,0\) thread \(36,0,0\): global store of 4 bytes out",
                                   r"\(32,0,0\) +\(63,0,0\) +32 +active"),
                                  (1, r"were never written|race in shared memory", r"Kernel 0, block \(0,0,0\)"),
@@ -190,7 +190,7 @@ def test_faults():
 
 
 def test_another_folder():
-    """The device's frames are hidden wherever it is; a program's own folder may be called sim, too."""
+    """The device's frames are hidden wherever it is installed; a program's own folder may be called sim, too."""
     said = session(["python print([is_programs_file(f) for f in ('/other/common/sim/src/debugger.cpp', "
                     "'/other/common/sim/include/sim/async.h', '/opt/lib/sim/include/mma.h', '/other/labs/a.cu', '/other/sim/src/a.cu')])"],
                    [build(os.path.join(tests, "debugger/faults.cu"))])
@@ -198,7 +198,7 @@ def test_another_folder():
 
 
 def test_race():
-    """A missing barrier: after the first read that comes too early, the race itself."""
+    """A missing barrier: reports the first read that comes too early, then the race itself."""
     said = session(["run", "continue", "continue"], [build(os.path.join(tests, "debugger/stencil.cu"), "-DWITHOUT_BARRIER")])
     expect("race", "\n".join(said), r"The checkers found: .*stencil.cu:\d+: stencil: .*race in shared memory")
 
@@ -213,7 +213,7 @@ def test_counts():
 
 
 def test_dump():
-    """A dump opens later, with the frames of threads that waited; not if it is not a dump, or its program is gone."""
+    """A dump can be opened later, with the frames of waiting threads, but not if it is no dump or its program is gone."""
     one = build(os.path.join(tests, "debugger/stencil.cu"))
     session(["break stencil.cu:25 if blockIdx.x == 2", "run", "generate-core-file %s/later" % place], [one])
     size = os.stat(place + "/later").st_blocks * 512
@@ -235,7 +235,7 @@ def test_dump():
 
 
 def test_wrong_commands():
-    """One line that says what to do."""
+    """Each mistake gets one line that says what to do."""
     one = [build(os.path.join(tests, "debugger/stencil.cu"))]
     asked = {
         "break nofile.cu:3": r"there is no file nofile.cu in this program; its files: stencil.cu",
@@ -269,7 +269,7 @@ def test_wrong_commands():
 
 
 def mi_session(program, *commands):
-    """What gdb answers an editor, command by command: launch.json's options, and the commands that cppdbg sends (MIEngine)."""
+    """gdb's answer to an editor, command by command: launch.json's options, and the commands that cppdbg sends (MIEngine)."""
     with open(os.path.join(source, ".vscode/launch.json")) as f:
         config = json.loads(re.sub(r"^\s*//.*", "", f.read(), flags=re.M))["configurations"][0]
     options = config["miDebuggerArgs"].replace("${workspaceFolder}", source).split()
@@ -317,7 +317,7 @@ def test_editor():
     expect("editor", said[10], r'\{x = 40, y = 0, z = 0\}')
     expect("editor", said[11], r'\*stopped,reason="end-stepping-range",.*func="stencil",.*line="26"')
     expect("editor", said[12], r'\{x = 5, y = 0, z = 0\}')
-    # What the program prints arrives whole, but maybe in the middle of a line of gdb's.
+    # The program's output arrives complete, but possibly in the middle of one of gdb's lines.
     expect("editor", said[14], r'1 191\n', r'\*stopped,reason="exited-normally"')
     if "memory-changed" in "".join(said):
         expect("editor", "".join(said), "no word of the device's own memory, which an editor prints")
@@ -342,14 +342,14 @@ def test_course():
     expect("course", course("03"), r"^2\n", r"^course: which item of lab 03\?")
     expect("course", course("x.cu", "--commands", "nothing"), r"^2\n", r"^course: there is no file nothing with gdb's commands$")
     expect("course", course("x.cu", "--backend", "cuda"), r"^2\n", r"there is no file x.cu")
-    # Where launch.json looks for it; a program of a lab finds its headers.
+    # launch.json looks for the program here; a lab's program finds its headers.
     made = os.path.join(source, "build/debug/kv_scores")
     if os.path.exists(made):
         os.remove(made)
     expect("course", course(os.path.join(source, "labs/13_when_it_crashes/crashed/kv_scores.cu"), "--build"), r"^0\n")
     if not os.path.exists(made):
         expect("course", "", "build/debug/kv_scores")
-    # Without gdb, where its package is installed or cannot be.
+    # Without gdb: on systems where its package can be installed, and where it cannot.
     tools = os.path.join(place, "tools")
     os.makedirs(tools, exist_ok=True)
     for folder in ("/bin", "/usr/bin"):
@@ -362,7 +362,7 @@ def test_course():
 
 
 def test_guide():
-    """Re-makes what the guide shows, with the versions that it names: others word some lines differently."""
+    """Regenerates the guide's output, with the versions that it names: other versions word some lines differently."""
     global bad
     version = [re.search(r"(\d+)\.\d", subprocess.run([tool, "--version"], stdout=subprocess.PIPE, text=True).stdout)[1]
                for tool in ("gdb", "g++")]
@@ -372,7 +372,7 @@ def test_guide():
     with open(guide) as f:
         text = f.read()
     blocks = list(re.finditer(r"^```text( without)?\n(.*?)^```\n", text, re.M | re.S))
-    groups, last = [], None  # blocks of one session: until the heading changes at the second level
+    groups, last = [], None  # a session's blocks extend to the next second-level heading
     for b in blocks:
         heading = re.findall(r"^## .*", text[:b.start()], re.M)[-1]
         groups.append([b]) if heading != last else groups[-1].append(b)
@@ -396,7 +396,7 @@ def test_guide():
         with open(guide, "w") as f:
             f.write(new)
     elif new != text:
-        print("gdb prints other lines than the guide shows; debugger_test.py ... --write puts them there:")
+        print("gdb's output differs from the guide; debugger_test.py ... --write updates the guide:")
         print("".join(difflib.unified_diff(text.splitlines(True), new.splitlines(True), "guide", "now", n=1)))
         bad += 1
     if len(count) < 20:

@@ -1,7 +1,7 @@
 """The modelled times of tests/programs against an H200's: program_times.py MEASURED.csv FOLDER-OF-PROGRAMS.
 
-measure.sh made the CSV. No constant of the model was fitted on these kernels. A kernel counts once: with the sum of its
-launches in one program."""
+measure.sh made the CSV. No constant of the model was fitted to these kernels. Each kernel counts once per program, with the
+sum of its launches."""
 import collections
 import csv
 import os
@@ -13,7 +13,7 @@ import tempfile
 measured_csv, folder = sys.argv[1:]
 METRIC = "gpu__time_duration.sum"
 LEAST_CORRELATION, MOST_ERROR = 0.88, 0.2  # the rank correlation, the median of the error
-NOT_MODELLED = {"managed_memory", "mandelbrot", "printf_in_kernel"}  # pages that move, text for the host
+NOT_MODELLED = {"managed_memory", "mandelbrot", "printf_in_kernel"}  # page migration; text for the host
 
 measured = collections.defaultdict(list)
 with open(measured_csv) as file:

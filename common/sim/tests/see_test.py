@@ -55,7 +55,7 @@ data.launches.forEach((launch, n) => {
   about.strip = [...document.querySelectorAll('#strip [data-step]')].map(e => Math.round(e.getAttribute('height') / 4));
   about.moved = ['loaded', 'stored'].map(what => [...document.querySelectorAll(`#launches-drawing [data-${what}]`)].map(e => Number(e.dataset[what])));
   about.roofs = [...document.querySelectorAll('#roofline-drawing .strong')].map(t => t.textContent);
-  // The point's place, read off the axes' ticks: logarithmic between any two.
+  // The point's position by the axes' ticks, logarithmic between any two.
   const circle = document.querySelector('#roofline-drawing .point.here');
   if (circle) {
     const ticks = anchor => [...document.querySelectorAll(`#roofline-drawing text[text-anchor="${anchor}"]`)].filter(t => /^[0-9.]+ ?[kMGTP]?$/.test(t.textContent))
@@ -88,7 +88,7 @@ if (data.launches.length > 5) {
 document.body.replaceChildren(Object.assign(document.createElement('pre'), {id: 'found', textContent: JSON.stringify(found)}));
 </script>"""
 
-# In a frame of each width: does the page scroll sideways, does a drawing leave its place, and is a word in it cut off?
+# In a frame of each width: does the page scroll sideways, does a drawing overflow its place, and is a word in it cut off?
 FRAMES = """<!doctype html><body><script>
 addEventListener('load', async () => {
   const found = {};
@@ -231,7 +231,7 @@ try:
     assert launches[16]["title"].startswith("17: gather_kernel<pairs>, "), launches[16]["title"]
     assert launches[7]["title"].startswith("8: transpose_shared<33>, 1 block of 32 × 4, "), launches[7]
 
-    # What each launch loads and stores, beside the others.
+    # What each launch loads and stores, compared with the others.
     for what, short in enumerate(["ld", "st"]):
         counted = [32 * int(float(t[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{short}.sum"])) for t in table]
         assert launches[0]["moved"][what] == counted, (launches[0]["moved"][what], counted)
@@ -243,7 +243,7 @@ try:
     intensity = flop / (float(counters["dram__bytes_read.sum"]) + float(counters["dram__bytes_write.sum"]))
     rate = flop / float(counters["gpu__time_duration.sum"]) * 1e9
     assert flop == 64 and abs(point["intensity"] / intensity - 1) < .01 and abs(point["rate"] / rate - 1) < .01, (point, intensity, rate)
-    # The roof of a product on tensor cores is theirs.
+    # A product on tensor cores is measured against the tensor cores' roof.
     share = float(table[17]["sm__ops_path_tensor_src_bf16_dst_fp32.sum"]) / float(table[17]["gpu__time_duration.sum"]) * 1e9 / 989.4e12
     assert f" {100 * share:.3g} % of the roof above it, of bf16 on tensor cores." in launches[17]["roofline"], (share, launches[17]["roofline"])
     assert launches[17]["roofs"] == ["FP32 51 TFLOP/s", "bf16 989 TFLOP/s", "DRAM 4.25 TB/s"], launches[17]["roofs"]
@@ -258,7 +258,7 @@ try:
     wrong = ask(frames, folder)
     assert wrong == {str(w): [] for w in widths}, wrong
 
-    # A file that attacks its reader, and is not UTF-8; a kernel whose name is a tag.
+    # A file that attacks its reader and is not UTF-8, and a kernel whose name is a tag.
     evil = os.path.join(folder, "evil <script>.cu")
     with open(evil, "wb") as file:
         file.write(b"""// \xff\xc0\xaf </script><script>document.title = 'owned'</script><img src=x onerror="document.title = 1"> <!--
@@ -275,7 +275,7 @@ int main() {
     assert found["errors"] == [] and found["images"] == 0 and found["scripts"] == 3 and found["title"] == "evil: warp view", found
     assert [r["shownRequests"] for r in found["launches"][0]["rows"]] == [2], found
 
-    # Before and after: the counters of two programs, kernel by kernel. The page of an attacker stays inert here, too.
+    # Before and after: the counters of two programs, kernel by kernel. Here, too, an attacker's page stays harmless.
     versions = {}
     for name, index in [("strided", "i % 512 * 1024 + i / 512"), ("coalesced", "i")]:
         source = os.path.join(folder, name + ".cu")

@@ -36,12 +36,12 @@ printf 'int c_count(void) { return FORTY + 2; }\n' >src/count.c
 options=(-Iinclude -I /usr/local/cuda/include -DOFFSET=7 -D FORTY=40 -arch=sm_70 -gencode arch=compute_80,code=sm_80 -O3
   --use_fast_math -lineinfo -Xcompiler -Wall,-Wextra -Xptxas -v -rdc=true --expt-relaxed-constexpr -maxrregcount 64)
 
-# One call for everything, and nothing left behind but the program.
+# One call builds everything and leaves no file except the program.
 "$simcc" src/main.cu src/scale.cu src/host.cpp src/count.c "${options[@]}" -lcudart -lcublas -lcusparse -lm -o whole
 [[ $(./whole) == "100 1 42 201703" ]] || fail "one call: $(./whole)"
 [[ $(ls) == $'data\ninclude\nsrc\nwhole' ]] || fail "left behind: $(ls)"
 
-# Objects first, as Makefiles do; C++14 counts as 17, and 20 is 20.
+# Objects first, as in Makefiles; C++14 counts as C++17, and C++20 stays C++20.
 for file in main.cu scale.cu host.cpp count.c; do
   "$simcc" -std=c++14 "${options[@]}" -dc "src/$file" -o "${file%.*}.o"
 done
@@ -69,15 +69,15 @@ if command -v make >/dev/null; then
   rm -f ./*.o
   make -s NVCC="$simcc" && [[ $(./program) == "100 1 42 201703" ]] || fail "make"
   [[ $(cat main.d) == *include/scale.h* && $(cat main.d) != *lowered* ]] || fail "dependencies: $(cat main.d)"
-  make -q NVCC="$simcc" || fail "make would build again what has not changed"
+  make -q NVCC="$simcc" || fail "make would rebuild unchanged files"
   ln -s "$simcc" data/nvcc  # for Makefiles that call nvcc by its name
   PATH="$PWD/data:$PATH" make -s -B && [[ $(./program) == "100 1 42 201703" ]] || fail "make with a link"
 else
   skipped="no make"
 fi
 
-# CMake, where simcc is the compiler for CUDA and for C++. It takes simcc for nvcc; of a compiler that it does
-# not know, it would ask an installed nvcc.
+# CMake with simcc as the compiler for CUDA and for C++. CMake takes simcc for nvcc; for an unknown compiler it would query an
+# installed nvcc.
 cat >CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.18)
 project(parts LANGUAGES C CXX CUDA)
@@ -91,7 +91,7 @@ cmake -G Ninja -S . -B cmake -DCMAKE_CUDA_COMPILER="$simcc" -DCMAKE_CXX_COMPILER
 grep -q "CUDA compiler identification is NVIDIA" cmake.log || fail "CMake does not take simcc for nvcc"
 [[ $(cmake/by_cmake) == "100 1 42 201703" ]] || fail "cmake: $(cmake/by_cmake)"
 
-# CMake, where the C++ compiler is the usual one and links a library of kernels.
+# CMake with the usual C++ compiler, which links a library of kernels.
 mkdir -p linked && cat >linked/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.18)
 project(linked LANGUAGES CXX CUDA)
@@ -109,9 +109,9 @@ cmake -G Ninja -S linked -B linked/made -DCMAKE_CUDA_COMPILER="$simcc" >cmake.lo
 # The library keeps its copies of C++'s templates to itself. The linker takes the first of several, which may have hooks; the device
 # would then call itself endlessly.
 shared=$(nm -g --defined-only "$(sed -n 's/^library //p' "$(dirname "$simcc")/simcc.profile")" | grep -E ' [WVT] _Z(NK?)?(S[tabsiod]|N3fmt|N4toml|N5boost)' || true)
-[[ -z $shared ]] || fail "symbols of the library's that a program may take: $shared"
+[[ -z $shared ]] || fail "library symbols that a program could link with: $shared"
 
-# -x holds for files of every name, as with nvcc.
+# -x applies to files of any name, as with nvcc.
 cp src/scale.cu scale.txt
 "$simcc" -x cu -Iinclude -c scale.txt -o txt.o && "$simcc" main.o txt.o host.o count.o -o parts_txt || fail "-x cu scale.txt"
 [[ $(./parts_txt) == "$(./parts)" ]] || fail "-x cu scale.txt: $(./parts_txt)"
@@ -123,7 +123,7 @@ printf -- '-I"with a blank" -DOFFSET=7\n--define-macro FORTY=40\n' >options.rsp
   "$simcc" -isystem="with a blank" -c src/scale.cu --define-macro=FORTY=40 -o by_name.o || fail "options in a file"
 "$simcc" by_file.o by_name.o host.o count.o --library m -o by_file && [[ $(./by_file) == "$(./parts)" ]] || fail "by_file"
 
-# C that calls CUDA; headers that others include for the same functions; names of one letter set by -D.
+# C that calls CUDA; alternative headers for the same functions; one-letter names set by -D.
 cat >calls.c <<'END'
 #include <stdlib.h>
 #include <cuda_runtime.h>
@@ -152,7 +152,7 @@ cat >headers.cu <<'END'
 #if !defined CUBLAS_V2_H_ || !defined CUBLAS_API_H_ || !defined __cuda_cuda_h__ || !defined _CUFFT_H_ || !defined CURAND_H_ || \
     !defined CURAND_KERNEL_H_ || !defined CUSOLVERDN_H_ || !defined CUSOLVER_COMMON_H_ || !defined CUSPARSE_H_ ||            \
     !defined __CUDA_FP16_H__ || !defined __CUDA_RUNTIME_H__ || !defined __CUDA_RUNTIME_API_H__ || !defined __VECTOR_TYPES_H__
-#error programs ask by these what is included
+#error programs test these macros to see which headers are included
 #endif
 static_assert(CUDA_ERROR_ECC_UNCORRECTABLE == 214 && CUBLAS_GEMM_ALGO0_TENSOR_OP == 100 && sizeof(cusolver_int_t) == 4, "");
 curandGenerator_t generator;
@@ -178,7 +178,7 @@ int main() {
 END
 "$simcc" headers.cu -DA=1 -DB=1 -DF=1 -DI=1 -DP=1 -DOp=1 -lnvidia-ml -o headers && ./headers || fail "headers.cu"
 
-# Inline PTX that macros of another file put together.
+# Inline PTX assembled by macros in another file.
 cat >instructions.cuh <<'END'
 #define OF(name) #name ".s32"
 #define COMPUTE(name, d, a, b) asm(OF(name) " %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b))
@@ -203,13 +203,13 @@ int main() {
 END
 "$simcc" instructions.cu -o instructions && ./instructions || fail "instructions.cu"
 
-# A function that lacks its return would run into the next one.
+# Without its return, a function would run into the next one.
 printf 'bool checked(int x) {\n  if (x != 1) __builtin_printf("wrong\\n");\n}\nint main() { checked(1); return 0; }\n' >no_return.cu
 "$simcc" no_return.cu -o no_return 2>/dev/null
 if said=$(./no_return 2>&1); then fail "no_return.cu should fail"; fi
 [[ $said == *"no_return.cu:1: this function ends without a return"* ]] || fail "no_return.cu said: $said"
 
-# A fault of each launch of a loop is one line.
+# A fault that recurs in every launch of a loop takes one line.
 cat >again.cu <<'END'
 __global__ void k(int* p) { atomicAdd(p, p[threadIdx.x]); }
 int main() {
@@ -224,7 +224,7 @@ END
 said=$(SIM_REPORT=1 ./again 2>&1) || true
 [[ $(grep -c "past the end" <<<"$said") == 1 && $said == *"; so did 3 of its later launches"* ]] || fail "again.cu said: $said"
 
-# Names that C++17 took, in a program of C++11.
+# A C++11 program may use names that C++17 added to namespace std.
 printf '#include <iterator>\n#include <vector>\nusing namespace std;\nint *data, size, empty;\nint main() { data = &size; return *data + empty; }\n' |
   tee names.cu >names.cpp
 for file in names.cu names.cpp; do
@@ -277,7 +277,7 @@ END
   "$simcc" policies.cu -o policies && [[ $(./policies 2>&1) == 55 ]] || fail "thrust::device: $(./policies 2>&1)"
 fi
 
-# PTX in a header that comes after short macros.
+# PTX in a header that is included after short macros.
 echo '__device__ inline unsigned lane() { unsigned l; asm("mov.u32 %0, %%laneid;" : "=r"(l)); return l; }' >include/lane.h
 {
   printf '#define %s 4\n' A B C D F K L M N P R S T
@@ -287,7 +287,7 @@ echo '__device__ inline unsigned lane() { unsigned l; asm("mov.u32 %0, %%laneid;
 } >macros.cu
 "$simcc" macros.cu -Iinclude -o macros && ./macros || fail "macros before PTX"
 
-# For these processors, and from g++ 13 on for all, the compiler takes sums of products apart; a GPU does not.
+# For these processors, and from g++ 13 on for all, the compiler splits sums of products; a GPU does not.
 if [[ $(uname -m) == x86_64 ]] && grep -qw fma /proc/cpuinfo; then
   cat >dot.cu <<'END'
 __global__ void dot(float* sum, const float* a, const float* b, int n) {
@@ -311,7 +311,7 @@ END
   [[ $fused =~ ^100(\.0*)?$ ]] || fail "a sum of products is not FFMA: $fused of 100"
 fi
 
-# Unsupported requests give an error of one sentence.
+# Each unsupported request gives an error of one sentence.
 refused() {
   local wanted=$1 said
   shift

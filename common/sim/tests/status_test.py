@@ -1,4 +1,4 @@
-"""While a kernel runs, a terminal shows how far it is, and keeps what the program has printed; a pipe has nothing of it.
+"""While a kernel runs, a terminal shows its progress and keeps the program's output; a pipe gets no progress.
 usage: status_test.py SIMCC"""
 import os
 import pty
@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
     said = said.decode()
     steps = [(int(share), int(seconds)) for share, seconds in re.findall(r"launch 1, slow: (\d+) % of its blocks begun, (\d+) s", said)]
     assert len(steps) >= 2 and 0 < steps[0][0] < steps[-1][0] and steps[0][1] < steps[-1][1], said
-    left = re.sub("\0337.*?\0338|\033\\[K", "", said)  # what stays on the screen
+    left = re.sub("\0337.*?\0338|\033\\[K", "", said)  # the text that stays on the screen
     assert left.startswith("working: done\r\n") and "\033" not in left, said
     piped = subprocess.run([folder + "/slow"], env=asked, stderr=subprocess.PIPE, check=True).stderr.decode()
     assert "\033" not in piped and "% of its" not in piped, piped

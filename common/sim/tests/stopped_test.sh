@@ -28,7 +28,7 @@ int main(int, char** arguments) {
 END_OF_PROGRAM
 "$1" program.cu -o program
 
-# stop SIGNAL WHERE: sends the signal once the program has printed its line, and waits for its end.
+# stop SIGNAL WHERE: sends the signal once the program has printed its line, and waits until it ends.
 stop() {
   # Background jobs of a script ignore SIGINT.
   env --default-signal=INT SIM_REPORT=1 ./program "$2" >out 2>err &
@@ -52,7 +52,7 @@ for signal in INT TERM; do
   grep -q "stopped by SIG$signal while endless ran" err || fail "SIG$signal: the kernel is not named: $(cat err)"
   at='program\.cu:7: endless: block \([0-9]+,0,0\) thread \(0,0,0\): was here when the program was stopped'
   grep -qE "^stopped: .*$at, in a loop on this line; it has run at most [0-9]{3,} times" err ||
-    fail "SIG$signal: nothing says where it was: $(cat err)"
+    fail "SIG$signal: the summary does not say where it was: $(cat err)"
   grep -q "program.cu:6: endless: .*out of bounds, 0 bytes past the end" err || fail "SIG$signal: no report: $(cat err)"
 done
 # A program that aborts itself, as assert does, after a kernel with a bug.
@@ -85,7 +85,7 @@ END_OF_PROGRAM
 "$1" frees.cu -o frees
 SIM_REPORT=1 ./frees 2>err || true
 grep -q "out of bounds, 0 bytes past the end of allocation 1 of 4 bytes" err || fail "freed before the end: $(cat err)"
-# A program that checks its launch, and exits: it names the line and the limit, and says nothing about memory.
+# A program that checks its launch and exits: the summary names the line and the limit, and says nothing about memory.
 cat >exits.cu <<'END_OF_PROGRAM'
 #include <cstdio>
 #include <cstdlib>
@@ -113,7 +113,7 @@ SIM_REPORT=1 ./exits tries 2>err || true
 ! grep -q "$refused" err || fail "a launch that was tried, and another one: $(cat err)"
 SIM_REPORT=1 ./exits returns 2>err
 ! grep -q "$refused" err && grep -q "$leak" err || fail "a launch that was tried, and no other: $(cat err)"
-# The reports of a block are in the order in which they happened.
+# A block's reports are in the order of the faults.
 cat >order.cu <<'END_OF_PROGRAM'
 __global__ void late(float* out, int n) {
   extern __shared__ float tile[];
@@ -135,5 +135,5 @@ END_OF_PROGRAM
 "$1" order.cu -o order
 SIM_REPORT=1 ./order 2>err || true
 [[ $(grep -o '^error: .*order.cu:[0-9]*' err | grep -o '[0-9]*$' | xargs) == "3 7"* ]] || fail "in another order: $(cat err)"
-stop KILL host  # no summary, but the output
+stop KILL host  # keeps the output, but prints no summary
 echo "a stopped program keeps its output and gives its summary"

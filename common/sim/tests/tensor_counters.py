@@ -1,10 +1,10 @@
-"""What tensor_counters.cu, hopper_counters.cu or link_counters.cu counts on a GPU, and here.
+"""Compares the counters of tensor_counters.cu, hopper_counters.cu or link_counters.cu on a GPU and here.
 
     tensor_counters.py measure FILE.csv [SOURCE]   on a machine with a GPU, nvcc, ncu and the right to read counters
     tensor_counters.py compare FILE.csv PROGRAM    with PROGRAM, which simcc has built
 
-`compare` prints each counter of both that differs, and how many are equal; it fails if any differs. It leaves out only
-what NOT_COMPARED names, and says how many those are.
+`compare` prints each counter that differs and the number of equal ones; it fails if any differs. It skips only the counters in
+NOT_COMPARED, and prints how many it skipped.
 """
 import collections
 import csv
@@ -23,7 +23,7 @@ l1tex__data_bank_conflicts_pipe_lsu_mem_shared\w*|smsp__inst_executed""".replace
 WANTED_OF_HOPPER = r"""|\w*(tma|utma|ublk|gmma|dshared|dsmem|cluster|bulk)\w*|lts__t_(sectors|requests|bytes)(_srcunit_tex)?(_op_\w+)?|
 l1tex__m_(xbar2l1tex_read|l1tex2xbar_write)_(sectors|bytes)\w*|smsp__inst_executed_op_shared_atom\w*""".replace("\n", "")
 WANTED_OF_LINKS = r"nvl[rt]x__bytes(_data_user)?"
-# Patterns of a kernel and of a counter, and why nothing can be said.
+# Patterns of a kernel and of a counter, and why the two cannot be compared.
 NOT_COMPARED = [
     (r".*", r"smsp__inst_executed\.sum", "compilers differ in their instructions"),
     (r"load_same_in_all_blocks", r"nvlrx.*", "each multiprocessor's L1 has what other blocks of it have loaded"),
@@ -86,7 +86,7 @@ def compare(path, program):
             value = h.get(metric.replace(".sum", "_pred_on_any.sum")) or value
             counted = float((s[metric] or "0").replace(",", ""))
             if float(value) == counted:
-                equal += counted != 0  # zero on both sides says nothing
+                equal += counted != 0  # zero on both sides proves nothing
             else:
                 different += 1
                 print(f"{i:3} {h['kernel']:20} {metric:75} GPU {float(value):g}, here {counted:g}")

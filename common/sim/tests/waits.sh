@@ -11,9 +11,9 @@ CXX=$compiler $simcc "$sim/tests/waits_test.cu" -std=c++20 "$flag" -c -o "$folde
 for source; do
   $compiler -std=gnu++20 "$flag" -c "$sim/$source" -o "$folder/$(basename "$source").o" "-I$sim/include" "-I$sim/interface"
 done
-# Before the library: what it has of these sources is then left out.
+# Before the library, so that the linker skips the library's own copies of these sources.
 $compiler "$folder"/*.o "$library" -o "$folder/waits_test" -lgtest_main -lgtest -lboost_context -lfmt -ldw \
   -lpthread
 for sample in 1 2; do
-  SIM_SAMPLE=$sample "$folder/waits_test" --gtest_filter=-*CountTheirTurns  # they take longer without optimisation
+  SIM_SAMPLE=$sample "$folder/waits_test" --gtest_filter=-*CountTheirTurns  # these tests take too long without optimisation
 done

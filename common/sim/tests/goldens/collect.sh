@@ -105,9 +105,9 @@ def ncu(metrics, *arguments, options=()):
 
 
 def known(metrics):
-    """Those that this ncu and GPU have: an unknown name makes it refuse all."""
+    """The metrics that this ncu and GPU have: ncu refuses all if it does not know one name."""
     once = ("--launch-count", "1")
-    # No value at all for a name: also unknown.
+    # A name without any value is unknown, too.
     def there(rows, name):
         return rows and re.search(r"\d", rows[0].get(name) or "")
     for _ in range(5):
@@ -118,7 +118,7 @@ def known(metrics):
         if not named or len(named) == len(metrics):
             break
         metrics = [m for m in metrics if m not in named]
-    found = []  # one by one: minutes
+    found = []  # trying them one by one takes minutes
     for m in metrics:
         rows, error = ncu([m], options=once)
         if there(rows, m):

@@ -5,10 +5,11 @@
               [--only NAME...] [--limit 120] [--output results.tsv]
 
 The clones are of github.com/zjin-lcf/HeCBench, github.com/NVIDIA/cuda-samples, github.com/yuhc/gpu-rodinia and
-github.com/cavazos-lab/PolyBench-ACC; they are built and run in place. From HeCBench a random sample of its single-file
-programs is taken (--sample, --seed), of the CUDA samples every single-file program, of Rodinia and PolyBench together a
-random sample of 12 programs with the same seed, whatever their number of files. programs.tsv has the arguments that make a program small, how to tell that its result is right, and what its
-reports were found to be by reading its code; for Makefiles without `make run`, what make is to be told. Nothing here runs in CI.
+github.com/cavazos-lab/PolyBench-ACC; they are built and run in place. Takes a random sample of HeCBench's single-file programs
+(--sample, --seed), every single-file program of the CUDA samples, and a random sample of 12 programs of Rodinia and PolyBench
+together, with the same seed and any number of files. programs.tsv has the arguments that make a program small, how to tell that
+its result is right, the causes of its reports, found by reading its code, and, for Makefiles without `make run`, the arguments
+for make. Nothing here runs in CI.
 """
 import argparse
 import os
@@ -25,12 +26,12 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c", ".C")
 COLUMNS = ["program", "commit", "tree", "compiles", "right", "reports", "seconds", "reason"]
-# The first line of a failed build that says why.
+# The first line of a failed build that gives the reason.
 BUILD_ERROR = re.compile(r"error: |error #|undefined reference|cannot find|No such file|No rule to make|simcc: ")
 RIGHT = re.compile(r"\bPASS|\bpass(ed)?\b|\bPassed\b|SUCCESS|\b[Ss]ucce(ss|eded)\b|[Tt]est OK|\bCORRECT\b|\b[Cc]orrect\b|L2-norm|matches|returned OK|Test passed",
                    re.M)
 WRONG = re.compile(r"\bFAIL|\b[Ff]ailed\b|\b[Ff]ailure\b|\b[Mm]ismatch|\bincorrect\b|\bERROR\b|WRONG")
-# Lines whose numbers are times or rates, which no two machines share.
+# Lines whose numbers are times or rates, which differ between machines.
 TIMES = re.compile(r"\btime\b|\btakes\b|\(m?u?s\)|[GM]B/s|[GM]i?B/sec|FLOP|bandwidth|throughput|second|Elapsed", re.I)
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
@@ -132,7 +133,7 @@ def build_in_makefiles_way(folder, simcc, arguments, settings):
     made = sorted(f for f in made if os.access(f, os.X_OK) and os.path.getmtime(f) > begin and not f.endswith(".o"))
     if not made:
         return None, "", "make made no program"
-    wanted, _, rest = arguments.partition(" ")  # programs.tsv says which, if a Makefile makes several
+    wanted, _, rest = arguments.partition(" ")  # if a Makefile builds several programs, programs.tsv names one
     named = [f for f in made if os.path.basename(f) == wanted]
     return (named or made)[0], rest if named else arguments, ""
 
@@ -147,7 +148,7 @@ def build_sample(folder, source, simcc, clone):
     includes = ["-I", os.path.join(clone, "Common")]
     if re.search(r"target_include_directories\([^)]*CMAKE_CURRENT_SOURCE_DIR", text):
         includes += ["-I", folder]
-    # Some take a file of the folder that all samples share.
+    # Some samples use a file from the folder that all samples share.
     shared = [os.path.join(folder, f) for f in re.findall(r"\S+/Common/\w+\.cpp", text)]
     for command in ([simcc, "--extended-lambda", "-std=c++17", "-dc", *includes, source, "-o", program + ".o"],
                     [simcc, *includes, program + ".o", *shared, "-o", program] + libraries):
@@ -158,7 +159,7 @@ def build_sample(folder, source, simcc, clone):
 
 
 def numbers_of(text):
-    """The lines without times, their numbers apart from the words between them."""
+    """The lines without times, as words and numbers separately."""
     lines = [line for line in text.splitlines() if line.strip() and not TIMES.search(line)]
     return [NUMBER.sub("#", line) for line in lines], [float(n) for line in lines for n in NUMBER.findall(line)]
 
@@ -169,7 +170,7 @@ def same(ours, theirs):
 
 
 def openmp_output(folder, arguments, limit):
-    """What the same program's OpenMP version prints, built by g++ and run on the CPU."""
+    """The output of the same program's OpenMP version, built by g++ and run on the CPU."""
     folder = folder[:-len("-cuda")] + "-omp"
     if not os.path.isdir(folder):
         return None
@@ -183,7 +184,7 @@ def openmp_output(folder, arguments, limit):
 
 
 def reports_of(err):
-    """The checkers' errors, each once: without place in the grid."""
+    """The checkers' errors, each once, without the position in the grid."""
     found = {}
     for line in err.splitlines():
         if line.startswith("error: "):
@@ -194,7 +195,7 @@ def reports_of(err):
 def census(program, folder, source, clone, suite, known, args):
     row = dict.fromkeys(COLUMNS, "")
     row["program"] = program
-    if known.get("build") == "no":  # e.g. it needs a display
+    if known.get("build") == "no":  # for example because it needs a display
         row["compiles"] = row["right"] = "not tried"
         row["reason"] = known["note"]
         return row, ""
@@ -212,7 +213,7 @@ def census(program, folder, source, clone, suite, known, args):
         return row, ""
     arguments = known.get("arguments") or arguments
     settings, words = {"SIM_REPORT": "1"}, shlex.split(arguments)
-    while words and words[0].startswith("SIM_"):  # e.g. SIM_SAMPLE=16 where sizes are fixed in the source
+    while words and words[0].startswith("SIM_"):  # for example SIM_SAMPLE=16 if sizes are fixed in the source
         name, value = words.pop(0).split("=")
         settings[name] = value
     code, out, err, seconds = execute([binary] + words, folder, args.limit, settings)
@@ -222,13 +223,13 @@ def census(program, folder, source, clone, suite, known, args):
     row["reports"] = f"{len(reports)} {judged or 'not judged'}" if reports else "0"
     told = [line for line in err.splitlines() if line.strip()]
     account = next((i for i, line in enumerate(told) if line.startswith("simulated ")), len(told))
-    own = out + "\n".join(told[:account])  # what the program itself said
+    own = out + "\n".join(told[:account])  # what the program itself printed
     check = known.get("right", "")
     if code is None:
         row["right"], row["reason"] = "no", f"not at its end after {args.limit} s"
     elif code < 0:
         row["right"], row["reason"] = "no", f"killed by signal {-code}: {told[-1] if told else ''}"
-    elif code == 2 and re.search("[Ww]aiv", own):  # the samples' word for a machine that lacks what they show
+    elif code == 2 and re.search("[Ww]aiv", own):  # the samples "waive" a test if the machine lacks the feature
         row["right"] = "waived"
         row["reason"] = next(line.strip() for line in own.splitlines() if re.search("[Ww]aiv", line))[:200]
     elif check == "omp":
@@ -302,7 +303,7 @@ def main():
         parser.error("name a clone: --hecbench FOLDER, --samples FOLDER, --rodinia FOLDER with --polybench FOLDER")
     if args.only:
         work = [w for w in work if any(name in w[0][0] for name in args.only)]
-    results = read_table(args.output)  # rows of other programs stay
+    results = read_table(args.output)  # keeps the rows of other programs
     for number, ((program, folder, source), clone, suite) in enumerate(work, 1):
         row, log = census(program, folder, source, clone, suite, known.get(program, {}), args)
         row["commit"], row["tree"] = head(clone), head(HERE)  # the suite's and this project's

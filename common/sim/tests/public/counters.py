@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares launches of public programs on the simulated device with a GPU's counters of them, or reads those.
+"""Compares launches of public programs on the simulated device with a GPU's counters for them, or reads these counters.
 
     counters.py --simcc SIMCC --hecbench CLONE [--only PROGRAM...]   compares with counters.csv
     counters.py --collect --hecbench CLONE [--only PROGRAM...]       writes counters.csv again: on a GPU, with nvcc and ncu
@@ -22,7 +22,7 @@ TABLE = os.path.join(census.HERE, "counters.csv")
 TIME = "gpu__time_duration.sum"
 FFMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 MOST_LAUNCHES = 20
-EQUAL = 0.0005  # relative: hardware varies by this much from run to run
+EQUAL = 0.0005  # relative: hardware counts vary by this much from run to run
 
 
 def kernel_of(name):
