@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Every deck finds the code, figures and steps that it shows, has 20 to 40 slides, and notes on each; one that is gone is an
-# error, and so is a picture without a description. A deck whose front matter says how many minutes it takes is a lecture: its notes say how many each slide takes, no
-# code is longer than 15 lines, and nothing that answers the lab's predictions comes before the slide of class lock. The
-# agenda's minutes are those of the notes, and it has as many votes as the slides. No paragraph has a line break: Marp keeps it.
+# Checks that every deck finds the code, figures and steps that it shows, and has 20 to 40 slides with notes on each; a missing
+# one is an error, and so is a picture without a description. A deck whose front matter says how many minutes it takes is a
+# lecture: its notes say how many each slide takes, no code is longer than 15 lines, and nothing that answers the lab's
+# predictions comes before the slide of class lock. The agenda's minutes are those of the notes, and it has as many votes as the
+# slides. No paragraph has a line break: Marp keeps it.
 # usage: decks_test.sh COURSEDOCS DRAWINGS SOURCE
 set -euo pipefail
 coursedocs=$1 drawings=$2 source=$3
@@ -13,10 +14,11 @@ bad=0
 : >"$place/shown"
 # complaints NAME DECK: what is wrong with a deck
 complaints() {
-  # The first two lines of --- are the front matter; a slide without a comment that is no directive has no notes.
+  # The first two lines of --- enclose the front matter. Notes are comments that are not directives; a slide without one has no
+  # notes.
   awk -v name="$1" '
     function say(what) { print name ": slide " rules - 1 ": " what; bad = 1 }
-    # Votes and the lock between two minutes, as the agenda should say them.
+    # The votes and the lock between two minutes, which the agenda must state.
     function agenda(row,  i, votes, last, words) {
       votes = last = 0
       for (i = 1; i <= slides; ++i) {
@@ -56,8 +58,8 @@ complaints() {
           printf "%-24s %d slides%s\n", name, slides, wanted ? ", " took " minutes" : ""
           exit bad }' "$2"
 }
-# given_away NAME DECK SEEN: what a lecture shows of the answers before the lock. SEEN lists drawings that show them and
-# programs that are to be found out about; plots of results, the solution's code, and figures from SEEN.md show them, too
+# given_away NAME DECK SEEN: the answers that a lecture shows before the lock. SEEN lists drawings that show answers and
+# programs that students investigate; plots of results, the solution's code, and figures from SEEN.md show answers, too
 given_away() {
   awk -v name="$1" -v seen="$3" '
     BEGIN { while ((getline line < seen) > 0) answers[line] = 1 }
@@ -82,7 +84,7 @@ for deck in "$source"/slides/[0-9][0-9]_*.md; do
 done
 ls "$place/steps" >"$place/drawn"
 sort -u "$place/shown" | diff "$place/drawn" - || { echo "< is drawn and not shown, > is shown and not drawn"; bad=1; }
-# refuses LINE PATTERN: a deck with this line is none, and the error says so
+# refuses LINE PATTERN: a deck with this line must be refused with this error
 refuses() {
   printf -- '---\n---\n%s\n' "$1" >"$place/broken.md"
   if "$coursedocs" deck "$source" "$place/broken.md" "$place/steps" >/dev/null 2>"$place/error"; then
@@ -98,7 +100,7 @@ refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 > no such p
 refuses '{{solutions/results/nvidia-h200/attention11.json > rows > 99 > tflops : .1f}}' 'no "99"'
 refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 : .1f}}' 'is not a number'
 refuses '{{solutions/results/nvidia-h200/gpt2.json}}' 'wanted FILE.md'
-# reports TEXT DECK [LANGUAGE]: a lecture with this fault is refused
+# reports TEXT DECK [LANGUAGE]: a lecture with this fault must be refused
 printf 'told.svg\nbad_sums\n' >"$place/answers"
 reports() {
   printf '%b' "---\n${3-lang: en}\nminutes: 1\n---\n$2" >"$place/faulty.md"
@@ -124,7 +126,7 @@ reports 'agenda: 0 to 1: 0 votes and 0 locks there, and it says vote twice' "$ag
 reports 'a line break in a paragraph: that ends' "A paragraph\nthat ends.\n$notes"
 refuses '![w:900](ladder.svg)' 'say in words'
 refuses '![w:900](steps/no_such_step.svg)' 'cannot read .*no_such_step'
-# A drawing says what it shows, digits are grouped, and a line of code is no wider than a slide.
+# A drawing has a description, digits are grouped, and no line of code is wider than a slide.
 cat >"$place/shown.cpp" <<'CPP'
 //! [loop]
 /// The words of a comment that is as long as a line of source may be go on in its next line, which is here: they are

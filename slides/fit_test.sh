@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Renders every deck and its handout, and asks the browser whether anything hangs over a slide's edge, whether text stands
-# out from its background, and of lectures (decks_test.sh) whether a slide is more than half empty.
+# Renders every deck and its handout, and asks the browser whether anything overflows a slide, whether text contrasts with its
+# background, and whether a lecture's slide (decks_test.sh) is more than half empty.
 # usage: fit_test.sh BUILD MARP CHROMIUM THEME
 set -euo pipefail
 build=$1 marp=$2 chromium=$3 theme=$4
@@ -85,7 +85,7 @@ for page in "$place"/*.html; do
       --virtual-time-budget=3000 --dump-dom "file://$page" 2>/dev/null >"$place/said" || true
     if grep -q 'LOOKED AT' "$place/said"; then break; fi
   done
-  grep -o 'LOOKED AT [0-9]*' "$place/said" | sed "s/^/$(basename "$page" .html): /" || { echo "$page: the browser said nothing"; bad=1; }
+  grep -o 'LOOKED AT [0-9]*' "$place/said" | sed "s/^/$(basename "$page" .html): /" || { echo "$page: the browser printed nothing"; bad=1; }
   if [[ $page == */faulty.html ]]; then
     for fault in '1: [89]. % of the slide is empty' '2: contrast 1.6 of "Pale text."' '3: too high'; do
       grep "^slide $fault" "$place/said" >/dev/null || { echo "was not noticed: slide $fault"; grep '^slide ' "$place/said"; bad=1; }

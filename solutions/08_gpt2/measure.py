@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures our GPT-2 124M against PyTorch in one process: measure.py MODULE RESULTS.json [LLMC]
 
-Random weights from our own checkpoint in all. Logits of transformers in float64 are the truth; ours may be off by at most
-four times as much as PyTorch's own in the same precision. Times are taken in turn, A B C ... A B C ..., each over several
-passes launched one after the other and waited for once, with logits for every position. LLMC is a folder with
-libllmc_fp32.so and libllmc_bf16.so (llmc_module.cu): then llm.c takes part, too.
+All programs use random weights from our own checkpoint. The reference is the logits of transformers in float64; our error may
+be at most four times PyTorch's own in the same precision. The programs take turns, A B C ... A B C ...; each time covers several
+consecutive passes and one wait, with logits for every position. If LLMC is given, a folder with libllmc_fp32.so and
+libllmc_bf16.so (llmc_module.cu), llm.c takes part, too.
 """
 import ctypes
 import json
@@ -86,7 +86,7 @@ class Ours:
 
 
 class Llmc:
-    """llm.c's pass; of each module one at a time."""
+    """llm.c's pass; only one per module exists at a time."""
 
     def __init__(self, checkpoint, kind, tokens):
         self.module = llmc_modules["bf16" if kind == "bf16" else "fp32"]
@@ -152,7 +152,7 @@ def errors(got, want):
 
 
 def check(checkpoint, tokens, results):
-    """All in float64's terms, a sequence at a time, since the logits of T = 1024 are large."""
+    """Compares all logits with float64's, one sequence at a time, since those of T = 1024 are large."""
     ids = torch.from_numpy(tokens).long().cuda()
     model = transformers_model(checkpoint)
     vocabulary = model.config.vocab_size
@@ -181,9 +181,9 @@ def check(checkpoint, tokens, results):
     for kind, got in ours.items():
         same = "fp32" if kind == "eigen" else kind.split()[0]
         mine, yours = errors(got, truth), errors(theirs[same], truth)
-        # Another order of the sums is another rounding: two bits worse than PyTorch's own error is as good.
+        # Summing in another order rounds differently: an error two bits larger than PyTorch's own is as good.
         good = mine["rms"] <= 4 * yours["rms"] and mine["largest"] <= 4 * yours["largest"]
-        ok &= good or kind.endswith("llm.c")  # is said, and is not ours to mend
+        ok &= good or kind.endswith("llm.c")  # reported, but not ours to fix
         results[kind] = {"ours": mine, "pytorch": yours, "ok": good}
         say(f"  logits, {kind:10s} rms {mine['rms']:.2e} largest {mine['largest']:.2e}; PyTorch {yours['rms']:.2e} "
             f"{yours['largest']:.2e}: {'ok' if good else 'WRONG'}")

@@ -2,7 +2,7 @@
 """Tables of the whole pass, as Markdown: study.py EIGEN/profile.json CUDA/profile.json gpt2.json
 
 From two profiles of B = 4, T = 64 and 12 layers: what each block of a layer does in LLM-Eigen and in LLM-CUDA, and the study's
-four corrections with this machine's own numbers; sums are added up, and ratios are of sums. From measure.py's gpt2.json:
+four corrections with this machine's own numbers; ratios are ratios of sums. From measure.py's gpt2.json:
 times against PyTorch and llm.c, and the logits' errors.
 """
 import json

@@ -4,8 +4,7 @@
 Four layers of 64 channels with one head of 64, 512 tokens, a context of 256: 0.25 million parameters, learnt by heart
 from the handouts and worklogs in a minute on a GPU. Writes what Hugging Face's GPT2LMHeadModel and this course's gpt2
 read (model.safetensors in FP16, config.json, vocab.json, merges.txt), and expected.json: the tokens that transformers
-takes greedily in FP32, with the same weights, after a few prompts. In each, the likeliest token leads by a margin that
-rounding cannot reverse; the smallest one is printed.
+takes greedily in FP32, with the same weights, after a few prompts. After each prompt, the likeliest token leads by a margin that rounding cannot reverse; prints the smallest margin.
 """
 import json
 import math
@@ -74,6 +73,6 @@ for prompt in ("**The question.**", "A warp reads", "## Measured\n\n", "The kern
     assert greedy[0].tolist() == made, "transformers' generate() takes other tokens"
     expected.append({"prompt": prompt, "prompt_tokens": ids, "tokens": made[len(ids):], "text": bpe.decode(made)})
     print(f"--- {bpe.decode(made)}")
-print(f"the likeliest token leads by {smallest:.4f} at least")
+print(f"the likeliest token leads by at least {smallest:.4f}")
 lines = ",\n".join(json.dumps(entry) for entry in expected)
 (folder / "expected.json").write_text(f"[\n{lines}\n]\n")

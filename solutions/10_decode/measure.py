@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures tokens per second of Llama 3.2 1B's shape, with random weights, batch 1: measure.py RESULTS.json
 
-Builds decode.cu with nvcc for this GPU. A small model's tokens are first compared with PyTorch's in float64. The time of a
-token is the slope between two numbers of tokens, so it has no share of the graph's capture. Beside it, in the same process,
-a read of as many bytes as the weights, the same model by PyTorch, and single products by cuBLAS.
+Builds decode.cu with nvcc for this GPU. First compares a small model's tokens with PyTorch's in float64. The time per token is
+the slope between two token counts, so it excludes the graph's capture. For comparison, the same process times a read of as many
+bytes as the weights have, the same model in PyTorch, and single products by cuBLAS.
 """
 import ctypes
 import functools
@@ -201,8 +201,7 @@ class PyTorch:
 
 
 def products(library):
-    """matvec beside cuBLAS's product of the same matrix, with x and y in bf16 (PyTorch's mv), each replayed as a graph over
-    copies of the matrix that L2 does not hold."""
+    """matvec and cuBLAS's product of the same matrix, with x and y in bf16 (PyTorch's mv), each replayed as a graph over more copies of the matrix than L2 holds."""
     pointer = lambda tensor: ctypes.c_void_p(tensor.data_ptr())
     for rows, columns in ((3072, 2048), (2048, 2048), (16384, 2048), (2048, 8192), (14336, 8192), (128256, 2048)):
         matrices = [torch.randn(rows, columns, device="cuda").bfloat16() for _ in range(max(2, 2**29 // (2 * rows * columns)))]

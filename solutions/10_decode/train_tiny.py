@@ -5,8 +5,8 @@ Four layers of width 128, 4 query heads and 2 K/V heads of 64, the 512 tokens of
 parameters, learnt from the handouts, decks and worklogs of 2026-11-23 (305,015 tokens) in 2,870 s on two cores of a busy
 machine; the last loss was 1.30. Other texts or another BLAS give another model. Writes what Hugging Face's
 LlamaForCausalLM and this course's llama read (model.safetensors in bf16, config.json), and expected.json: logits in
-float64, and the tokens that they choose greedily, after a few prompts. They come from the pass below, which shares
-nothing with the course's programs: it turns halves of a head, as Hugging Face's weights want it, and has no cache.
+float64, and the tokens that they choose greedily, after a few prompts. They come from the pass below, which shares no code with the course's programs: it rotates halves of a head, as Hugging Face's
+weights require, and has no cache.
 
 train_tiny.py --check compares the gradients with finite differences in float64, and trains nothing.
 """
@@ -85,7 +85,7 @@ def norm_back(d, x, g, r):
 
 
 def turned(x, c, s):
-    """Halves of a head belong together: number i and number i + size / 2."""
+    """Pairs number i of a head with number i + size / 2."""
     a, b = x[..., :size // 2], x[..., size // 2:]
     return np.concatenate([a * c - b * s, b * c + a * s], -1)
 
@@ -258,7 +258,7 @@ def write(folder, w):
 
 
 def expect(folder, w, text):
-    """What the weights say in float64, with K and V rounded to bf16 as the lab's cache has them."""
+    """The weights' output in float64, with K and V rounded to bf16 as in the lab's cache."""
     w = {name: x.astype(np.float64) for name, x in w.items()}
     expected, smallest = [], math.inf
     for prompt in ("A warp reads", "**The question.**", "The kernel is memory-bound, because", "float4 x = in[i];"):
@@ -273,7 +273,7 @@ def expect(folder, w, text):
         expected.append({"prompt": prompt, "prompt_tokens": ids, "tokens": made[len(ids):], "text": text.decode(made),
                          "logits": [round(float(x), 5) for x in logits]})
         print(f"--- {text.decode(made)}")
-    print(f"the likeliest token leads by {smallest:.4f} at least")
+    print(f"the likeliest token leads by at least {smallest:.4f}")
     lines = ",\n".join(json.dumps(entry) for entry in expected)
     (folder / "expected.json").write_text(f"[\n{lines}\n]\n")
 

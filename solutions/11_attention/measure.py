@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures attention by mma.sync (attention.cu) and by wgmma (hopper/hopper.cu) beside PyTorch's, in one process:
+"""Measures attention by mma.sync (attention.cu) and by wgmma (hopper/hopper.cu) against PyTorch's, in one process:
 measure.py RESULTS.json
 
-Builds both with nvcc for compute capability 9.0. Results are first compared with attention in float64, for ragged lengths,
-too. Then 16 heads of 128 columns and 16,384 tokens in all; calls alternate, and their order is reversed each time.
+Builds both with nvcc for compute capability 9.0. First compares results with attention in float64, for ragged lengths, too. Then
+times 16 heads of 128 columns and 16,384 tokens in all; calls alternate, and their order is reversed each time.
 """
 import ctypes
 import json

@@ -27,7 +27,7 @@ most_lines=60
 
 printf 'program\ttool\texit\tfirst message\n' >"$folder/summary.tsv"
 
-# record TOOL WORDS...: runs the words for at most 20 s, and keeps what they print
+# record TOOL COMMAND...: runs the command for at most 20 s, and keeps its output
 record() {
   local tool=$1 status first
   shift
@@ -46,7 +46,7 @@ record() {
   printf '%s\t%s\t%s\t%s\n' "$program" "$tool" "$status" "$first" >>"$own/summary.tsv"
 }
 
-# examine SOURCE: all tools, one program
+# examine SOURCE: runs all tools on one program
 examine() {
   local program own core
   program=$(basename "$1" .cu)
@@ -62,7 +62,7 @@ examine() {
   for tool in memcheck initcheck racecheck synccheck; do
     record $tool compute-sanitizer --tool $tool "$own/$program" "$name"
   done
-  # A kernel that hangs is interrupted: then cuda-gdb tells where its threads are.
+  # Interrupt a kernel that hangs, so that cuda-gdb shows where its threads are.
   printf '%s\n' 'set pagination off' 'run' 'info cuda kernels' 'info cuda threads' 'bt 3' 'info locals' 'kill' 'quit' >"$own/commands"
   exec 9>"$work/debugger"
   flock 9  # one debugger at a time
@@ -76,7 +76,7 @@ examine() {
   done
 }
 
-# Programs side by side.
+# Examine programs in parallel.
 for source in $lab/crashed/*.cu; do examine "$source" & done
 wait
 cat "$work"/*/summary.tsv >>"$folder/summary.tsv"

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Lab 14's training in PyTorch: train.py check RECORD START LOSSES, or train.py bench RESULTS
 
-check repeats what the program train did: the same start (train --write START), tokens and settings (train --record
-RECORD), in FP32, and writes the losses of both as JSON. It prints the largest difference and exits with 1 if that is
-over 1e-4.
+check repeats a run of the program train, with the same start (train --write START), tokens and settings (train --record
+RECORD), in FP32, and writes the losses of both as JSON. It prints the largest difference and exits with 1 if that exceeds 1e-4.
 
 bench times a step of GPT-2 124M, B = 4, T = 1024, eager and compiled, with FP32, TF32 and bf16 products, and AdamW
 fused or not; it needs a GPU. A step is forward, backward and update, with gradients set to None, as PyTorch does it.
@@ -127,12 +126,12 @@ def bench(results_file, batch, length, steps):
                 name = f"{precision} {'compiled' if compiled else 'eager'} {'fused' if fused else 'foreach'} AdamW"
                 try:
                     row = bench_one(precision, compiled, fused, batch, length, steps)
-                except Exception as error:  # one that fails must not cost the others
+                except Exception as error:  # a failure must not lose the other results
                     row = {"error": f"{type(error).__name__}: {error}"[:500]}
                 row = {"name": name, "precision": precision, "compiled": compiled, "fused": fused, **row}
                 rows.append(row)
                 print(json.dumps(row), flush=True)
-                # After each, so that a limit on time does not take all.
+                # After each one, so that a time limit does not lose all results.
                 pathlib.Path(results_file).write_text(json.dumps(
                     {"gpu": gpu, "torch": torch.__version__, "transformers": transformers.__version__, "batch": batch,
                      "length": length, "rows": rows}, indent=1) + "\n")

@@ -3,9 +3,9 @@
 Makes the records of given/records.md. Run it alone on a GPU, with PyTorch 2.11; it needs no network.
 
   python3 batches.py > batches.json
-  python3 batches.py --replicas > replicas.json   only one process beside several; again with --mps: under MPS, whose
+  python3 batches.py --replicas > replicas.json   only one process against several; with --mps: under MPS, whose
                                                   daemon it starts for itself and stops
-  python3 batches.py --small          a layer on any device, to see that it runs
+  python3 batches.py --small          one layer on any device, to check that it runs
 
 A step makes one token for each sequence. Weights are random, in bf16; each sequence has a cache for 1024 tokens, all of
 which are read. The whole step is one CUDA graph, so the host takes no part; with --replicas, steps are also launched
@@ -107,7 +107,7 @@ def replayed(model, graph):
 
 @torch.inference_mode()
 def measure(batch, layers, device, seconds, graph=True, together=None):
-    """Milliseconds of a step, the median of many. `together` is a barrier of processes that begin at once."""
+    """The median time of a step in milliseconds. `together` is a barrier for processes that begin together."""
     model = Model(batch, layers, device)
     step = replayed(model, graph)
     for _ in range(5):
@@ -123,7 +123,7 @@ def measure(batch, layers, device, seconds, graph=True, together=None):
         times.append(1e3 * (time.perf_counter() - start))
     elapsed = time.perf_counter() - begin
     if together:
-        together.wait()  # others may still measure, and must not be alone
+        together.wait()  # other processes may still measure, and need the load
     return {
         "batch": batch,
         "steps": len(times),
@@ -175,7 +175,7 @@ def copy_bandwidth(device, size):
 
 
 class Mps:
-    """MPS for processes that start in here: a daemon with folders of its own, which ends with it."""
+    """MPS for processes that start in this context: a daemon with its own folders, which ends with the context."""
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -188,7 +188,7 @@ class Mps:
 
 
 def replicas_record(layers, device, seconds, small):
-    """One process beside several, whose steps are graphs, or launched kernel by kernel."""
+    """One process compared with several; their steps are graphs, or launched kernel by kernel."""
     sizes = [(1, 2), (2, 2)] if small else [(1, 32), (2, 32), (1, 64), (2, 64), (4, 32), (1, 128)]
     return [replicas(*size, layers, device, seconds, graph) for graph in (True, False) for size in sizes]
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measures the solutions beside what others have published, in one process on one GPU: compare.py RESULTS.json
+"""Measures the solutions against published programs, in one process on one GPU: compare.py RESULTS.json
 
-Rivals that come with PyTorch always take part. Clones of others do where these variables name them; none is copied here:
+Rivals that come with PyTorch always take part. Others take part if these variables name their clones; none is copied here:
     SGEMM_CUDA  github.com/siboehm/SGEMM_CUDA       FAST_CU  github.com/pranjalssh/fast.cu
     TRITON      github.com/triton-lang/triton, at the version that PyTorch has
-ONLY, a regular expression, chooses among the works. The kernels are built with nvcc, for compute capability 9.0.
+ONLY, a regular expression, selects workloads. The kernels are built with nvcc, for compute capability 9.0.
 
-Each result is first compared with float64, in sampled rows. Then all programs of a work take turns, in a new random order in
-each round; the device waits before each call until the call has been queued, so that no launch is timed. A rival that fails is
-named with its error. comparison.py makes the page from RESULTS.json.
+First compares each result with float64, in sampled rows. Then all programs of a workload take turns, in a new random order each
+round; the device waits before each call until the call has been queued, so that no launch is timed. Reports a rival that fails,
+with its error. comparison.py makes the page from RESULTS.json.
 """
 import ctypes
 import functools
@@ -75,7 +75,7 @@ FLAGS = {"SGEMM_CUDA": "-std=c++20 -O3 -lcublas", "FAST_CU": "-std=c++17 -O3 -DN
 
 
 def build():
-    """All at once."""
+    """Builds all in parallel."""
     running = {}
     for name, (sources, headers, functions) in LIBRARIES.items():
         if not name.startswith("lab") and name not in clones:
@@ -126,8 +126,8 @@ def spread(values):
 
 
 def race(work, amount, unit, programs, sample, want, tolerance, rounds=40):
-    """programs: name -> a call that returns its result; sample(result): what is compared with `want`. amount: operations or
-    bytes of one call. Names of ours begin with "ours"; "copy" is a ceiling, not a result."""
+    """programs: name -> a call that returns its result; sample(result): the part to compare with `want`; amount: operations or
+    bytes of one call. Our programs' names begin with "ours"; "copy" is a ceiling, not a result."""
     print(work, flush=True)
     rows, left_out = {}, {}
     for name, run in list(programs.items()):
@@ -138,7 +138,7 @@ def race(work, amount, unit, programs, sample, want, tolerance, rounds=40):
             rows[name] = {"error": float(f"{error:.2g}")} if name != "copy" else {}
             run()
             torch.cuda.synchronize()
-        except Exception as problem:  # a rival's trouble is its own
+        except Exception as problem:  # a rival's failure is no failure of ours
             if name.startswith("ours"):
                 raise
             left_out[name] = f"{type(problem).__name__}: {str(problem).strip().splitlines()[0][:200] if str(problem).strip() else ''}"
@@ -173,7 +173,7 @@ def chosen(work):
     return re.search(os.environ.get("ONLY", ""), work)
 
 
-# ---- The works -------------------------------------------------------------------------------------------------------------
+# ---- The workloads -----------------------------------------------------------------------------------------------------------
 
 def transposes(libraries):
     n = 32768
@@ -251,7 +251,7 @@ def products(libraries):
             programs = {"ours, mma.sync": into(libraries["lab09"].gemm_pipelined, b),
                         "ours, wgmma": into(libraries["lab09"].gemm_hopper, b), "cuBLAS": lambda: torch.mm(a, b, out=c),
                         "cuBLAS, columns of B": lambda: torch.mm(a, b_columns.t(), out=c)}
-            if "FAST_CU" in clones:  # it takes columns of B, and leaves columns of C
+            if "FAST_CU" in clones:  # column-major B and C
                 for i in (11, 12):
                     programs[f"fast.cu {i}"] = lambda i=i: (calls(libraries["FAST_CU"].rung, i, c, a, b_columns, n), c.t())[1]
             if "TRITON" in clones:  # in fp16, as the tutorials do
@@ -298,7 +298,7 @@ def attentions(libraries):
 
 
 def token():
-    """By lab 10's own measurement, each program for itself, one after the other."""
+    """Uses lab 10's own measurement; each program runs alone, one after the other."""
     work = "token of Llama 3.2 1B's shape"
     if not chosen(work):
         return

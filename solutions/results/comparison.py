@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the tables of comparison.md and the picture comparison.svg from the results: comparison.py [--check]
 
-compare.py, gpt2.sh and 14_training/bf16/compare.py measure them. With --check nothing is written: exits with 1 if either file
-is not what the results say.
+compare.py, gpt2.sh and 14_training/bf16/compare.py measure them. With --check, writes nothing and exits with 1 if either
+file does not match the results.
 """
 import json
 import pathlib
@@ -44,7 +44,7 @@ def works():
 
 
 def short(name):
-    """Without what the column says already."""
+    """The name without the words that the column's title repeats."""
     for words in ("ours, ", "ours", "PyTorch, compiled", "PyTorch compiled", "PyTorch eager", "PyTorch, eager", "PyTorch", "Triton's tutorial"):
         if name.startswith(words):
             return name[len(words):].strip(", ")
@@ -101,7 +101,7 @@ MARKS = {1: "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0", 2: "M-4-4h8v8h-8z", 3
 
 
 def picture():
-    """A line for each work: its rivals at their speed, relative to the best of ours at 1."""
+    """A line for each workload: each rival's speed relative to our best, which is 1."""
     each, left, right, top, step, most = list(works()), 12, 348, 108, 34, 1.6
     x = lambda relative: left + (right - left) * min(relative, most) / most
     bottom = top + step * len(each)

@@ -2,11 +2,11 @@
 # Measures GPT-2 124M of lab 08 on this machine's GPU against PyTorch: gpt2.sh RESULTS_FOLDER
 #
 # Builds the passes, tests them against float64 on small models, the fused kernels also under compute-sanitizer, and compares
-# them with transformers (logits and times, in one process, in turn: solutions/08_gpt2/measure.py). Profiles LLM-Eigen and
+# them with transformers (logits and alternating times, in one process: solutions/08_gpt2/measure.py). Profiles LLM-Eigen and
 # LLM-CUDA, and makes the study's table of both (study.py). Writes gpt2.json, gpt2.txt, gpt2.md and the profiles. BUILD names
-# the build folder, CMAKE_ARGS is passed on to cmake, PYTHON is one that has torch and transformers, LIMIT the seconds that the
-# comparison may take (260). LLMC, a clone of github.com/karpathy/llm.c: then its passes are compared, too. Exits with 1 where
-# something failed. The GPU's settings are left alone.
+# the build folder, CMAKE_ARGS is passed on to cmake, PYTHON names an interpreter with torch and transformers, LIMIT the seconds
+# that the comparison may take (260). If LLMC names a clone of github.com/karpathy/llm.c, its passes are compared, too. Exits
+# with 1 if a step failed. Leaves the GPU's settings unchanged.
 set -u
 
 [ $# -eq 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2; }
@@ -38,7 +38,7 @@ for tool in memcheck racecheck; do
 done
 if [ -n "${LLMC:-}" ]; then
   nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[^=]*=//p' "$build/CMakeCache.txt")
-  # llm.c asks NVML for the clock where there is its header.
+  # llm.c reads the clock through NVML if its header is installed.
   nvml=$(echo '#include <nvml.h>' | "$nvcc" -E -x cu - > /dev/null 2>&1 && echo -lnvidia-ml)
   for kind in fp32 bf16; do
     # shellcheck disable=SC2046,SC2086  # a flag or none

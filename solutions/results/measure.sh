@@ -3,9 +3,9 @@
 #
 # For every lab, or for those named ("03 06"), writes labNN.json, and tablesNN.json where a program makes tables; for all of
 # them together ceilings.json, ncu.csv (the same counters by Nsight Compute, to compare), sanitizer.txt and log.txt. Runs
-# every step, whatever the earlier ones said, each within its own time limit; after LIMIT seconds in all (460) the rest is
-# left out, and said so. Exits with 1 if a step failed. BUILD names the build folder, CMAKE_ARGS is passed on to cmake.
-# The GPU's settings are left alone.
+# every step, even after failures, each within its own time limit; after LIMIT seconds in all (460), it skips the rest and says
+# so. Exits with 1 if a step failed. BUILD names the build folder, CMAKE_ARGS is passed on to cmake. Leaves the GPU's settings
+# unchanged.
 set -u
 
 [ $# -ge 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
@@ -61,7 +61,7 @@ program() { echo "$build/bin/lab$1.solution.cuda.$2"; }
 step configure 60 cmake -S "$root" -B "$build" -G Ninja -DLABS_MEASURE=ON ${CMAKE_ARGS:-}
 targets="device_ceilings metric_plan_test"
 for lab in $labs; do
-  for kind in measure experiment tables; do  # one name that ninja does not know, and it builds nothing
+  for kind in measure experiment tables; do  # ninja builds nothing if it does not know one of the names
     target=lab$lab.solution.cuda.$kind
     if grep -q "^build $target:" "$build/build.ninja"; then targets="$targets $target"; fi
   done
@@ -69,11 +69,11 @@ done
 # shellcheck disable=SC2086
 step build 240 cmake --build "$build" --target $targets -- -k 0
 
-# First what is timed: nothing else may run beside it.
+# Timed steps first: nothing else may run meanwhile.
 step ceilings 30 sh -c "'$build/bin/device_ceilings' > '$work/ceilings.json'" &&
   mv "$work/ceilings.json" "$results/ceilings.json"
 for lab in $labs; do
-  # A result of wrong answers stays: it says which.
+  # Keep a result with wrong answers: it says which are wrong.
   rm -f "$work/lab.json"
   step "measure.$lab" 100 "$(program "$lab" measure)" --output "$work/lab.json"
   grep 'GB/s' "$work/measure.$lab"
@@ -89,7 +89,7 @@ for lab in $labs; do
 done
 step names 20 "$build/bin/metric_plan_test"
 
-# All kernels of the cases that are counted, with the rubric's metrics.
+# All kernels of the counted cases, with the rubric's metrics.
 rm -f "$results/ncu.csv"
 for lab in $labs; do
   metrics=$("$(program "$lab" measure)" --list-metrics 2>> "$results/log.txt")
@@ -99,7 +99,7 @@ for lab in $labs; do
   rm -f "$work/ncu.csv"
 done
 
-# Last and side by side what is only right or wrong. An error that a call returns is the business of the case that makes it.
+# Last and in parallel: steps that only pass or fail. If a call returns an error, the case that makes the call checks it.
 for lab in $labs; do
   for tool in memcheck racecheck; do
     step "$tool.$lab" 240 compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 "$(program "$lab" measure)" \

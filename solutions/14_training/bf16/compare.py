@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""train.bf16.cuda beside PyTorch and llm.c; needs a GPU.
+"""Compares train.bf16.cuda with PyTorch and llm.c; needs a GPU.
 
 compare.py check RECORD START GRADIENTS RESULTS   the files of train.bf16.cuda --record --write --gradients
     PyTorch repeats that training, in FP32 and with bf16 autocast. The losses may differ from FP32's by twice as much as
-    autocast's do, plus 1e-4; and so, for each tensor, may the first step's gradient, by relative norm, plus 1e-3.
+    autocast's do, plus 1e-4; each tensor's gradient in the first step by twice as much, by relative norm, plus 1e-3.
 
 compare.py bench RESULTS PROGRAM [NAME=COMMAND ...]   steps of GPT-2 124M, B = 4, T = 1024, in turns
-    PROGRAM and the COMMANDs (llm.c) run in processes of their own while PyTorch, whose step is compiled, does nothing.
+    PROGRAM and the COMMANDs (llm.c) run in their own processes while PyTorch, whose step is compiled, is idle.
 """
 import json
 import pathlib
@@ -131,7 +131,7 @@ def bench(results, program, others):
     for mode in ("default", "reduce-overhead"):
         try:
             compiled[f"PyTorch compiled, {mode}"] = pytorch(mode)
-        except Exception as error:  # one that fails must not cost the others
+        except Exception as error:  # a failure must not lose the other results
             print(f"PyTorch {mode}: {type(error).__name__}: {error}"[:300])
     for turn in range(3):
         for name, model in compiled.items():
