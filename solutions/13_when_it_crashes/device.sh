@@ -2,7 +2,7 @@
 # What NVIDIA's tools say about the twelve crashed programs on a real GPU: solutions/13_when_it_crashes/device.sh [FOLDER] [NAME]
 #
 # Run it from anywhere on a machine with a GPU, nvcc, compute-sanitizer and cuda-gdb; it takes a few minutes and
-# writes FOLDER/PROGRAM.txt for each program, by default into device/ beside this script. Each file has the commands and
+# writes FOLDER/PROGRAM.txt for each program, by default into device/ next to this script. Each file has the commands and
 # what they print: the program alone, the four tools of compute-sanitizer, cuda-gdb, and a GPU core dump. NAME draws the
 # sizes (default ann). FOLDER/summary.tsv has a line for each run: program, tool, exit code, first message.
 set -uo pipefail

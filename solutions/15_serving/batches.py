@@ -196,7 +196,7 @@ def replicas_record(layers, device, seconds, small):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="1 layer, batches 1 to 4, 2 processes")
-    parser.add_argument("--replicas", action="store_true", help="one process beside several, and nothing else")
+    parser.add_argument("--replicas", action="store_true", help="only one process against several")
     parser.add_argument("--mps", action="store_true", help="with --replicas, under MPS")
     options = parser.parse_args()
     small = options.small
