@@ -72,7 +72,7 @@ def sums(paths):
     return {path: hashlib.sha256(open(path, "rb").read()).hexdigest() for path in paths}
 
 
-# A failing cell is detected, and says what to do.
+# A failing cell must be detected and say what to do.
 success, text, _ = attempt(cells["get"].source)
 assert not success and "Set URL to the git address" in text, "without an address, the first cell does not say so"
 

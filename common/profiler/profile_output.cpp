@@ -85,7 +85,7 @@ bool has(const metric_values& metrics, counters names) {
   return std::any_of(names.begin(), names.end(), [&](const sim::counter_name& n) { return metrics.contains(n.text); });
 }
 
-// ---- figures from several counters; some counters have different names on the simulated device and on a GPU
+// ---- figures from several counters, some of which have different names on the simulated device and on a GPU
 
 constexpr counters dram_read{"dram__bytes_read.sum"}, dram_written{"dram__bytes_write.sum"};
 constexpr counters loads{"smsp__sass_inst_executed_op_global_ld.sum", "smsp__sass_inst_executed_op_ldgsts.sum",

@@ -87,7 +87,7 @@ struct fault : std::runtime_error {
 /// This thread's rounding mode, and whether it treats subnormals as 0.
 class floating_point_mode {
  public:
-  /// "" if it is unchanged; restores it.
+  /// "" if the mode is unchanged; restores the mode.
   std::string restore() const {
     if (std::fegetround() == rounding_ && now() == control_) return {};
     std::fesetround(rounding_);

@@ -41,8 +41,8 @@ void fill(void* to, std::size_t bytes, const stream_key& key, std::uint64_t bloc
   crypto_stream_chacha20_xor_ic(out, out, bytes, nonce, block, key.data());
 }
 
-/// Chunk i of a seed's numbers. The first is the stream. Each of the others takes its key from there: a small test case
-/// reveals nothing, and a large one, whose numbers are all given, takes a fraction of the time.
+/// Chunk i of a seed's numbers. The first chunk is the stream itself; every other chunk takes its key from there. So a
+/// small test case reveals nothing, and a large one, whose numbers are all given, takes a fraction of the time.
 void fill_chunk(std::span<std::uint32_t> words, const stream_key& key, std::size_t i) {
   const std::size_t block = i * (chunk_bytes / block_bytes);
   if (i == 0) return fill(words.data(), words.size_bytes(), key, block);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Files that are not part of the hand-in and must be ignored.
+# Adds files that are not part of the hand-in; grading must ignore them.
 printf 'execute_process(COMMAND touch /tmp/owned)\n' > "$1/CMakeLists.txt"
 printf '[lab]\n' > "$1/rubric.toml"
 mkdir -p "$1/.github/workflows" && printf 'on: push\n' > "$1/.github/workflows/grade.yml"

@@ -193,7 +193,7 @@ std::string missing_header(const std::string& diagnostics) {
   return {};
 }
 
-/// The function's name without namespaces and parameters.
+/// A function's name without namespaces and parameters.
 std::string function_name(const std::string& symbol) {
   const std::string name = demangled(symbol);
   const std::size_t end = name.find('('), colons = name.rfind("::", end);
@@ -272,7 +272,8 @@ box_builder::box_builder(const fs::path& recipe, fs::path cache, wall behind, bo
   for (const auto& object : fs::directory_iterator(cache_))
     if (fs::file_time_type::clock::now() - object.last_write_time(taken_by_another) > kept)
       fs::remove(object, taken_by_another);
-  for (const char* key : {"objects", "libraries"})  // otherwise linking would fail, and the submission would be blamed
+  for (const char* key :
+       {"objects", "libraries"})  // otherwise linking would fail and the submission would get the blame
     for (const std::string& word : recipe_.at(key))
       if (word.starts_with("/") && !fs::exists(word))
         throw input_error(
@@ -546,7 +547,7 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
     for (const std::string& word : recipe_.at(key)) {
       staff += " " + grading::shell_word(word);
       if (word.starts_with("/") && !word.starts_with("/usr/lib"))
-        what.mounts.push_back({word, word});  // a tool's box has /usr/lib
+        what.mounts.push_back({word, word});  // a box with tools has /usr/lib
     }
   // One object of each kind, exporting only the contract's functions. Constructors must not run before main: the runner
   // finds them in their own section (runner.cpp). Drops the thread sanitizer's constructor, which each object of device

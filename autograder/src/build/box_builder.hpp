@@ -15,8 +15,8 @@
 namespace grading {
 
 struct build_limits {
-  std::chrono::seconds wall{120};             ///< one file
-  std::size_t memory = std::size_t{4} << 30;  ///< in use
+  std::chrono::seconds wall{120};             ///< wall-clock time for one file
+  std::size_t memory = std::size_t{4} << 30;  ///< bytes in use
 };
 
 /// A file of a submission.
@@ -57,7 +57,7 @@ class box_builder {
                       const std::string& assembly, const std::set<std::filesystem::path>& own) const;
   struct clean {
     words missing;                    ///< functions of the contract
-    std::string complaints;           ///< the same, and why something was removed
+    std::string complaints;           ///< what is missing, and why files were removed
     std::set<std::string> asserting;  ///< see build_outcome
     std::set<std::string> of_host;    ///< functions of the host's libraries that .cu files call
   };

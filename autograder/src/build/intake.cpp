@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Why something is refused, as a sentence without a full stop.
+/// The reason for a refusal, as a sentence without a full stop.
 struct refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

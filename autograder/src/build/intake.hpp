@@ -12,7 +12,7 @@ namespace grading {
 
 struct intake_limits {
   std::size_t file_bytes = 256u << 10;
-  std::size_t archive_bytes = 8u << 20;    ///< as handed in
+  std::size_t archive_bytes = 8u << 20;    ///< of an archive as handed in
   std::size_t unpacked_bytes = 64u << 20;  ///< of a gzip file
   std::size_t entries = 10'000;            ///< files in a folder or an archive
 };

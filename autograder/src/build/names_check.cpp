@@ -36,7 +36,7 @@ struct unspliced {
   std::vector<int> lines;
 };
 
-/// Whether it is a setting that all files share, which could pass a pointer from a .cpp file to a .cu file.
+/// Whether it is a global setting, which could pass a pointer from a .cpp file to a .cu file.
 bool is_global_handler(std::string_view name) {
   for (const std::string_view own : {"new_handler"sv, "default_resource"sv, "terminate"sv, "unexpected"sv})
     if (name.ends_with(own) && (name.starts_with("set_") || name.starts_with("get_")) && name.size() == own.size() + 4)
@@ -44,7 +44,7 @@ bool is_global_handler(std::string_view name) {
   return false;
 }
 
-/// Whether it is reserved for the C++ implementation or the simulated device.
+/// Whether the name is reserved for the C++ implementation or the simulated device.
 bool is_reserved(std::string_view name) {
   return name.starts_with("__") || name.starts_with("sim_") ||
          (name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z');
@@ -52,7 +52,7 @@ bool is_reserved(std::string_view name) {
 
 /// Whether a program may write this reserved name.
 bool is_offered(std::string_view name) {
-  constexpr std::size_t longest = 100;  // std::regex needs stack for each character
+  constexpr std::size_t longest = 100;  // std::regex uses stack for each character
   static const std::regex offered(
       // Keywords and macros with underscores: __global__, __restrict__, __FILE__, __x86_64__. Another check handles
       // inline assembly.

@@ -1,5 +1,5 @@
-// The names that a hand-in file writes. object_check.hpp checks compiled code by its symbols; but headers are full of
-// names for their own use, and there a submission's call of one looks like the header's own.
+// Checks the names in a hand-in file's source. object_check.hpp checks the symbols of compiled code; but headers use
+// many internal names, and a symbol does not tell a submission's call of one from the header's own.
 #pragma once
 
 #include <set>

@@ -41,13 +41,13 @@ std::string name_at(std::string_view data, const Elf64_Shdr& strings, std::uint6
   return std::string(text.substr(0, text.find('\0')));
 }
 
-/// Whether a name begins with the pattern. std::regex needs stack for each repeated character, and a submission chooses
-/// how long its names are; a pattern that matches only the beginning repeats nothing.
+/// Whether a name begins with the pattern. std::regex uses stack for each repeated character, and a submission chooses
+/// the length of its names; a pattern for the beginning alone repeats nothing.
 bool begins(const std::string& name, const std::regex& pattern) {
   return std::regex_search(name, pattern, std::regex_constants::match_continuous);
 }
 
-/// Whether it is a section that compilers make for functions and data. Global constructors and destructors are ordinary
+/// Whether compilers make this section for functions and data. Global constructors and destructors are ordinary
 /// functions: the runner calls the former once its box is closed, and the latter run too late to matter.
 bool is_ordinary(const std::string& name) {
   static const std::regex ordinary(
@@ -308,7 +308,7 @@ bool is_the_compilers(const std::string& symbol) {
   return begins(symbol, support);
 }
 
-/// Whether it is one of simcc's hooks.
+/// Whether the symbol is one of simcc's hooks.
 bool is_hook(const std::string& symbol) {
   static const std::regex hooks(
       "__tsan_|(sim_call|sim_jump|__sanitizer_cov_trace_pc|__ubsan_handle_(shift_)?out_of_bounds)$");
@@ -332,7 +332,7 @@ bool copies_nothing(const std::string& symbol) {
       R"(_ZSt\d+_Rb_tree_\w+|_ZNK?St8__detail\w+|_ZNSt6chrono\w+|_ZNK?St3pmr\w+|)"
       R"(malloc|calloc|aligned_alloc|posix_memalign|free|abort|__assert_fail|printf|__printf_chk|puts|putchar|fflush|)"
       R"(stdout|stderr|mem(cmp|chr)|str(cmp|len)|pthread_once|__libc_single_threaded|__errno_location)");
-  constexpr std::size_t longest = 300;  // std::regex needs stack for each character
+  constexpr std::size_t longest = 300;  // std::regex uses stack for each character
   return symbol.size() <= longest && std::regex_match(symbol, harmless);
 }
 
@@ -341,7 +341,7 @@ bool copies_nothing(const std::string& symbol) {
 std::string in_place_of(const std::string& symbol) { return symbol.starts_with("sim_") ? symbol.substr(4) : ""; }
 
 bool copies_unseen(const std::string& symbol) {
-  constexpr std::size_t longest = 60;  // longer than any of these names: a regex needs stack for each character
+  constexpr std::size_t longest = 60;  // longer than any of these names: a regex uses stack for each character
   if (symbol.size() > longest) return false;
   static const std::regex functions(
       "swab|st[rp]n?(cpy|cat)|strn?dup|strtok(_r)?|strsep|strxfrm|qsort(_r)?|lsearch|v?sw?scanf|fread|fgets|fmemopen|"

@@ -19,7 +19,7 @@ constexpr double rung_allowance = 0.97;
 /// at the last, and between rungs linear in the ratio's logarithm. NaN earns nothing.
 double credit(double ratio, const std::vector<rung>& rungs);
 
-/// The next ratio that earns more, and its share; none if there is no more to earn.
+/// The next ratio that earns more, and its share; none at full credit.
 std::optional<rung> next_step(double ratio, const std::vector<rung>& rungs);
 
 }  // namespace grading

@@ -73,7 +73,7 @@ std::string with_plan(const std::string& guide, const std::vector<rubric>& labs)
   const std::string begin = "<!-- plan: begin -->\n";
   const std::size_t from = guide.find(begin) + begin.size();
   std::string table;
-  std::array<double, 6> least{}, most{};  // of each column
+  std::array<double, 6> least{}, most{};  // hours of each column
   std::istringstream lines(guide.substr(from, guide.find("<!-- plan: end -->", from) - from));
   for (std::string line; std::getline(lines, line); table += line + "\n") {
     std::vector<std::string> cells;  // includes the text before the first bar

@@ -48,7 +48,8 @@ std::size_t rank_of(const hint& h, const item_result& item) {
   // An item without a verdict may fail in any way.
   const bool undecided = !is_assessed(item.verdict) || item.verdict == verdict::inconclusive;
   if (!undecided && !h.verdict.empty() && h.verdict != name_of(item.verdict)) return not_at_all;
-  if (h.verdict.empty() && item.verdict == verdict::build_error) return not_at_all;  // the compiler's message says more
+  if (h.verdict.empty() && item.verdict == verdict::build_error)
+    return not_at_all;                      // the compiler's message is more useful
   if (h.says.empty() && h.verdict.empty())  // hints about counters say nothing about a wrong result
     return item.kind == item_kind::counters && item.verdict == verdict::wrong ? not_at_all : 3;
   if (h.says.empty()) return 2;
@@ -72,7 +73,7 @@ std::vector<hint> read_hints(const fs::path& lab) {
 void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints) {
   constexpr std::size_t ranks = 4;
   for (item_result& item : items) {
-    item.hint.clear();  // an earlier grading's, if the item is reused
+    item.hint.clear();  // removes an earlier grading's hint if the item is reused
     if (item.verdict == verdict::pass) continue;
     const bool good_but_noisy = item.verdict == verdict::inconclusive && item.figure && item.figure >= item.threshold;
     if (good_but_noisy) continue;

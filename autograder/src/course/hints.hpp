@@ -14,7 +14,7 @@ namespace grading {
 struct hint {
   std::string item;               ///< "" for any
   std::string verdict;            ///< "" for any but PASS and BUILD ERROR
-  std::vector<std::string> says;  ///< one of these occurs in the item's message, ignoring case; none: any message
+  std::vector<std::string> says;  ///< one of these must occur in the item's message, ignoring case; empty: any message
   std::vector<std::string> text;  ///< levels, each more explicit
 };
 

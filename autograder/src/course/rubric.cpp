@@ -173,7 +173,7 @@ condition condition_of(const toml_reader& in, const context& known, const lab::t
 void add_conditions(const toml_reader& in, const context& known, const lab::test_case& of_item,
                     std::vector<condition>& all) {
   const condition own = all.emplace_back(condition_of(in, known, of_item));
-  growth(in, known, of_item, of_item);  // reports a wrong name even if nothing is drawn
+  growth(in, known, of_item, of_item);  // reports a wrong name even if no case has drawn sizes
   if (own.elsewhere) return;
   for (const lab::test_case& c : known.cases) {
     if (c.like != of_item.id) continue;

@@ -45,9 +45,9 @@ struct condition {
   std::string label;  ///< of the counter
   grading::metric metric;
   std::optional<double> min, max;
-  std::string note{};                         ///< what to compare it with; "" for nothing
+  std::string note{};                         ///< tells students what to compare it with; or ""
   bool needed = false;                        ///< the item earns nothing without it
-  bool work = false;                          ///< the same, and meeting it earns nothing: less would not be the task
+  bool work = false;                          ///< the task's minimum work: the same, and meeting it earns nothing
   const lab::test_case* elsewhere = nullptr;  ///< the case, if not the item's
   std::string text() const;
   bool holds(double value) const;  ///< equality up to 1e-9 of the bound

@@ -10,7 +10,7 @@ namespace grading {
 struct lab_folder {
   std::string number;          ///< "03"
   std::string name;            ///< "03_coalescing"
-  std::filesystem::path path;  ///< README.md, SEEN.md and the contract; the rest is in subfolders
+  std::filesystem::path path;  ///< has README.md, SEEN.md and the contract; the rest is in subfolders
 
   std::filesystem::path handin() const { return path / "handin"; }    ///< only what a student hands in
   std::filesystem::path crashed() const { return path / "crashed"; }  ///< crashed programs to investigate, if any

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A smaller launch ends before it can waste anything.
+// A smaller launch ends before it can waste much.
 constexpr double least_bytes_per_multiprocessor = 8 << 10;
 constexpr std::uint64_t least_requests = 1024;
 

@@ -32,7 +32,8 @@ struct advice {
   std::string text;   ///< one sentence, with the name that Nsight Compute uses
 };
 
-/// At most two, the worst first. Only kernels in these files count, and only in cases that are large enough to matter.
+/// At most two pieces of advice, the worst first. Only kernels in these files count, and only in cases that are large
+/// enough to matter.
 std::vector<advice> advice_on(const std::vector<lab::launch_record>& launches, const lab::work& work,
                               const std::vector<std::string>& files, const modelled_device& device);
 

@@ -100,7 +100,7 @@ void advise(const item& what, const lab::test_case& c, const trial& t, grading_s
   }
 }
 
-/// Right, but it changes more than a fix needs, or lacks a check that found the bug: half of the points.
+/// A right result with more changes than a fix needs, or without a check that found the bug, gets half of the points.
 void count_changes(const item& what, const grading_session& session, item_result& out) {
   const auto fixed = session.handed_in.find(what.changed_file);
   if (what.changed_file.empty() || fixed == session.handed_in.end()) return;
@@ -163,7 +163,7 @@ void assess_correctness(const item& what, grading_session& session, item_result&
   };
   std::vector<failure> failures;
   std::vector<const lab::test_case*> passed, failed;
-  const lab::test_case* largest = nullptr;  // the largest case on the simulated device, and what it did
+  const lab::test_case* largest = nullptr;  // the largest case on the simulated device, and its outcome
   trial of_largest;
   int run = 0;
   for (const auto& s : session.subjects) {

@@ -27,13 +27,13 @@ struct grading_session {
   std::set<std::string> asserting;                 ///< the hand-in files that were compiled with an assertion
   std::filesystem::path originals;                 ///< labs/NN_topic/crashed, of a lab that has it
   std::filesystem::path crashed_programs;          ///< the folder with these programs, built; empty: not assessed
-  locked_predictions locked;                       ///< if there are none yet, the file's are locked once complete
-  std::unique_ptr<executor> staff;                 ///< measures ceilings, in its own process; null: measured here
+  locked_predictions locked;        ///< if none are locked yet, those in the file are locked once complete
+  std::unique_ptr<executor> staff;  ///< measures ceilings, in its own process; null: measured here
   /// Times device code by the judge's clock, in its memory; null: the backend "cuda" times itself by events.
   std::unique_ptr<subject> on_gpu;
   std::unique_ptr<executor> staff_on_gpu;
   modelled_device device;         ///< the one that the backend "sim" simulates
-  std::set<std::string> advised;  ///< cases that already got advice
+  std::set<std::string> advised;  ///< cases that already have advice
   int pairs = 21;                 ///< pairs of call and ceiling for one throughput figure
 
   subject* subject_on(backend which) const;  ///< null if absent

@@ -12,8 +12,7 @@
 namespace grading {
 namespace {
 
-/// A file's functions, `name(...) {...}`, also with const or noexcept, with their whole texts, and the text around
-/// them.
+/// A file's functions, `name(...) {...}`, with or without const or noexcept, as whole texts, and the text around them.
 class parts {
  public:
   explicit parts(const std::string& text) : text_(text), tokens_(sim::tokens_of(text)) {
@@ -75,7 +74,7 @@ class parts {
     static const std::set<std::string_view> harmless = {"const",         "constexpr", "using",    "typedef", "template",
                                                         "struct",        "class",     "union",    "enum",    "concept",
                                                         "static_assert", "namespace", "constinit"};
-    bool other = false, fine = false, calls = false, state = false;  // what this statement contains
+    bool other = false, fine = false, calls = false, state = false;  // what the current statement contains
     const auto ends = [&] {
       const bool variable = other && !fine && (!calls || state);
       other = fine = calls = state = false;
@@ -141,7 +140,7 @@ void add_callers(std::set<std::string>& changed, const std::map<std::string, std
 std::set<std::string> changed_names(const std::map<std::string, std::string>& then,
                                     const std::map<std::string, std::string>& now) {
   std::set<std::string> changed;
-  std::map<std::string, std::string> functions;  // both texts of the functions with the same name
+  std::map<std::string, std::string> functions;  // the old and new text of functions by name
   bool share = false;
   for (const auto& [name, text] : now) {
     if (name.ends_with(".toml")) continue;

@@ -19,7 +19,7 @@ namespace grading {
 /// The options of every grading.
 struct common_options {
   locked_predictions locked;    ///< the first complete set that any grading saw
-  std::set<std::string> items;  ///< only these; all if empty
+  std::set<std::string> items;  ///< grade only these; all if empty
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 

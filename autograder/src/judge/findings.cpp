@@ -30,7 +30,7 @@ std::string without_blanks_around(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\n") + 1 - first);
 }
 
-/// 6 for (6,0,0): reports write the coordinates of a block or thread this way.
+/// 6 for (6,0,0), which is how reports write the coordinates of a block or thread.
 std::string in_one_dimension(std::string coordinates) {
   if (coordinates.starts_with('(') && coordinates.ends_with(')'))
     coordinates = coordinates.substr(1, coordinates.size() - 2);
@@ -62,7 +62,7 @@ std::string student_in(const toml::table& document) {
   return name;
 }
 
-/// Ignores case.
+/// Compares without regard to case.
 double position_of(const std::string& cause, const std::vector<std::string>& all) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const std::string& c) { return lower(c) == lower(cause); });

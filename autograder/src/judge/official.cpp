@@ -36,11 +36,11 @@ std::string whose_findings(const grading_session& session) try {
   return {};
 }
 
-/// Oddities that a person should check.
+/// Flags oddities that a person should check.
 std::vector<std::string> flags_of(const result& r, const rubric& rules) {
   std::vector<std::string> flags;
   constexpr double above_ceiling = 1.05;
-  const auto is_a_limit = [&](const item_result& of) {  // not another way to do the same work
+  const auto is_a_limit = [&](const item_result& of) {  // excludes ceilings that only do the same work in another way
     return std::any_of(rules.items.begin(), rules.items.end(),
                        [&](const item& i) { return i.id == of.id && i.ceiling->is_limit; });
   };

@@ -27,7 +27,7 @@ struct paired_run {
 
 struct paired_options {
   int pairs = 21;
-  int least_pairs = 11;        ///< even if the time budget runs out
+  int least_pairs = 11;        ///< measured even if the time budget runs out
   int most_disturbed = 21;     ///< after discarding this many pairs, a run keeps even disturbed ones
   double budget_seconds = 10;  ///< for one run
   double hopeless_ratio = 0;   ///< a run ends after 6 pairs whose ratios are all below this, after 3 below an eighth

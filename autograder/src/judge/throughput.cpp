@@ -64,7 +64,7 @@ lab::request asked(const std::string& name, const prepared_case& ready) {
   return ask;
 }
 
-/// The bytes of `from`, repeated.
+/// Fills `to` with the bytes of `from`, repeated.
 void fill(std::span<std::byte> to, std::span<const std::byte> from) {
   for (std::size_t at = 0; !from.empty() && at < to.size(); at += from.size())
     std::copy_n(from.begin(), std::min(from.size(), to.size() - at), to.begin() + static_cast<std::ptrdiff_t>(at));
@@ -100,7 +100,7 @@ class ceiling_call {
  private:
   static constexpr std::size_t alignment = 256;
 
-  /// Without a staff runner: in this process, like the submission.
+  /// A ceiling without a staff runner: measured in this process, like the submission.
   sample here(const lab::request& ask) const {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;

@@ -27,12 +27,12 @@ constexpr const char* file_not_built = "this function is in a file that was not 
 constexpr std::size_t page_bytes = 4096;  ///< every buffer starts on a page
 constexpr std::uint32_t longest_message = 64u << 20;
 
-/// The first page of the shared memory; the buffers follow it. Nothing here decides anything: a submission that sets
+/// The first page of the shared memory; the buffers follow it. No verdict depends on it: a submission that sets
 /// `done` too early is stopped at once, with the output so far.
 struct control {
   static constexpr std::uint32_t taken = ~std::uint32_t{0};
-  std::atomic<std::uint32_t> ready;     ///< runner: how often this request has reached lab::call_gate::begin
-  std::atomic<std::uint32_t> go;        ///< judge: how many of these may be passed; `taken`: it has the outputs
+  std::atomic<std::uint32_t> ready;  ///< runner: how often this request has reached lab::call_gate::begin
+  std::atomic<std::uint32_t> go;  ///< judge: how many of these the runner may pass; `taken`: the judge has the outputs
   std::atomic<std::uint32_t> done;      ///< runner: the outputs are ready
   std::atomic<std::uint32_t> news;      ///< runner: done, or the last output holds a question; the judge resets it
   std::atomic<std::uint32_t> answered;  ///< judge: the answer is ready

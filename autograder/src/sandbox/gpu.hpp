@@ -15,7 +15,7 @@ class gpu_memory {
   virtual ~gpu_memory() = default;
   virtual std::size_t bytes() const = 0;
   virtual int descriptor() const = 0;                       ///< for the runner
-  virtual void write(std::span<const std::byte> from) = 0;  ///< to its beginning; waits until done
+  virtual void write(std::span<const std::byte> from) = 0;  ///< writes to its beginning, and waits until done
   virtual void read(std::span<std::byte> to) = 0;
 };
 

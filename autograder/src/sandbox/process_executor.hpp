@@ -100,20 +100,20 @@ class process_executor : public executor {
     bool operator==(const mode&) const = default;
   };
   mode mode_;
-  bool cannot_count_ = false;  ///< system calls, on this machine
+  bool cannot_count_ = false;  ///< this machine cannot count system calls
   std::unique_ptr<call_counter> counter_;
   bool starts_over_ = false;  ///< the next request wants its own process
-  std::size_t threads_ = 0;   ///< at its first stop
+  std::size_t threads_ = 0;   ///< threads at its first stop
   std::size_t most_threads_ = 0;
-  std::size_t core_ = 0;              ///< the one of the judge's cores on which timed calls run
-  time_point began_;                  ///< the request
-  std::chrono::nanoseconds limit_{};  ///< how much of its time may count
-  double waited_ = 0;                 ///< seconds that the runner has waited for a core since
+  std::size_t core_ = 0;              ///< the judge's core on which timed calls run
+  time_point began_;                  ///< when the request began
+  std::chrono::nanoseconds limit_{};  ///< the most time of the request that may count
+  double waited_ = 0;                 ///< seconds for which the runner has waited for a core
   double waited_before_ = 0;          ///< the same at the beginning of the request
   double judge_waited_before_ = 0;    ///< the same for the requesting thread
   int socket_ = -1;
   std::string printed_;
-  std::size_t printed_before_ = 0;  ///< the request
+  std::size_t printed_before_ = 0;  ///< bytes of output before the request
   std::size_t discarded_ = 0;
 };
 

@@ -101,7 +101,7 @@ void compute_only(bool threads, bool without_wall) {
       SYS_recvfrom, SYS_sendto, SYS_read, SYS_pread64, SYS_readv, SYS_preadv, SYS_write, SYS_writev, SYS_lseek,
       SYS_openat, SYS_close, SYS_fcntl, SYS_ioctl, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_faccessat2,
       SYS_readlinkat, SYS_getcwd, SYS_getdents64,
-      // ends of all kinds
+      // all ways to end
       SYS_getpid, SYS_gettid, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit, SYS_exit_group};
   starts_threads.insert(starts_threads.end(), machine::starts_processes.begin(), machine::starts_processes.end());
   needed.insert(needed.end(), machine::computes_and_prints.begin(), machine::computes_and_prints.end());
@@ -154,7 +154,7 @@ using constructor = void (*)();
 extern "C" {
 [[gnu::weak, gnu::visibility("hidden")]] extern const constructor __start_host_constructors[],
     __stop_host_constructors[], __start_device_constructors[], __stop_device_constructors[];
-// Code and variables of its .cu files.
+// Code and variables of the submission's .cu files.
 [[gnu::weak, gnu::visibility("hidden")]] extern const std::byte __start_hand_in_code[], __stop_hand_in_code[],
     __start_hand_in_data[], __stop_hand_in_data[], __start_hand_in_zeros[], __stop_hand_in_zeros[];
 }

@@ -25,9 +25,9 @@ struct box {
   std::vector<std::filesystem::path> devices;    ///< nodes that stay usable
   std::filesystem::path driver;                  ///< folder that is searched first for libraries; /driver in a box
   std::map<std::string, std::string> variables;  ///< environment variables besides the usual ones
-  bool tools = false;      ///< to compile: with programs and child processes; otherwise libraries and threads only
-  int cpu_seconds = 60;    ///< of one process
-  int processes = 256;     ///< and threads
+  bool tools = false;      ///< for compiling: allows programs and child processes; otherwise only libraries and threads
+  int cpu_seconds = 60;    ///< CPU time of one process
+  int processes = 256;     ///< processes and threads
   std::size_t memory = 0;  ///< bytes of address space per process; 0: no limit here
   std::size_t file = 64u << 20;  ///< largest file that it may write
 };
@@ -67,18 +67,18 @@ struct memory_use {
 };
 memory_use memory_of(int process);
 
-/// Its threads by the kernel's list.
+/// The ids of its threads, as the kernel lists them.
 std::vector<int> tasks_of(int process);
 
-/// CPU seconds of all threads of the process, ended ones included; exact while they are stopped.
+/// CPU seconds of all threads of the process, including ended ones; exact while they are stopped.
 double ran_by(int process);
 
 /// Page faults of all its threads.
 double faults_of(int process);
 
-/// Seconds that a thread was ready but not running, by the kernel's account. A process's number is its first thread's.
+/// Seconds for which a thread was ready but not running, by the kernel's account. A process's id is its first thread's.
 double waited_by_task(int task);
-/// The longest of all threads.
+/// The longest such time of all its threads.
 double waited_by(int process);
 
 /// Stops every thread of the process and waits until all have stopped. Returns their number; 0 if the process is gone.

@@ -219,7 +219,7 @@ class maker {
     add(begin + at, end - at, other, fmt::format("{} -> {}", is, other));
   }
 
-  /// Whether it is a complete statement on one line, and not a declaration.
+  /// Whether a line is a complete statement and not a declaration.
   static bool is_statement(const std::string& line) {
     static const std::regex statement(
         R"(^ +(?=\S)(?!return [^;]|const |static |auto |using |case |default|template |struct |extern |typedef |else |for |if |while |do |switch |)"

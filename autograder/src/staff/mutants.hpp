@@ -21,7 +21,7 @@ struct mutant {
   int line = 0;             ///< in the file, from 1
   std::string line_text{};  ///< trimmed
   std::string what{};       ///< "'<' -> '<='", "statement dropped"
-  bool lazy = false;        ///< not a slip: right for most inputs, like the code of a student who tries only a few
+  bool lazy = false;        ///< not a slip but right for most inputs, like the code of a student who tries only a few
 };
 
 /// The mutant's name in mutants.toml: file, change and line; mutants of identical lines may share one.
@@ -44,7 +44,7 @@ std::vector<mutant> mutants_of_lab(const lab_folder& lab, const submission& solu
 struct mutant_outcome {
   bool compiles = true;
   std::vector<std::uint64_t> survived;  ///< seeds at which nothing lost points
-  std::string lost;                     ///< the first item that did
+  std::string lost;                     ///< the first item that lost points
 };
 
 /// Grades the mutant officially with each seed, without predictions and timings.

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 struct bar {
   std::string lab, what, ceiling;  ///< ceiling: "" if the rival is other cases or nothing
-  std::string pass;                ///< of GPT-2; the ceiling is then another program
+  std::string pass;                ///< a pass of GPT-2; the ceiling is then another program
   std::string pointer;             ///< a JSON pointer into the lab's tables
   std::vector<std::string> cases, rivals, metrics;
   std::optional<double> bound, moonshot;

@@ -11,7 +11,7 @@ namespace grading {
 /// Throws std::runtime_error with the message of errno after a failed system call.
 [[noreturn]] void fail(const char* call);
 
-/// One of our descriptors, and its number in the child.
+/// A descriptor of this process, and its number in the child.
 struct handed_down {
   int ours = -1;
   int theirs = -1;

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 std::string text_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in || fs::is_directory(file)) throw input_error(fmt::format("cannot read {}; does it exist?", file.string()));
-  std::ostringstream text;  // a block at a time; an iterator would take each character from the buffer
+  std::ostringstream text;  // copies whole blocks; an iterator would copy single characters
   text << in.rdbuf();
   return std::move(text).str();
 }

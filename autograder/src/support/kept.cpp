@@ -40,7 +40,7 @@ void keep_outcome(const std::string& key, const std::string& text) {
     if (fs::file_time_type::clock::now() - entry.last_write_time(error) > kept) fs::remove(entry, error);
   try {
     replace_file(folder() / key, text);
-  } catch (const std::exception&) {  // it is graded again next time
+  } catch (const std::exception&) {  // an outcome that is not stored is computed again next time
   }
 }
 

@@ -11,7 +11,7 @@
 
 namespace grading {
 
-/// A lock on a file, which need not exist; it ends with the object or the process.
+/// A lock on a file, which need not exist; released with the object or when the process ends.
 class file_lock {
  public:
   /// Waits for the lock: LOCK_SH shared, LOCK_EX exclusive. Throws std::runtime_error if the file cannot be opened.

@@ -13,7 +13,7 @@ namespace grading::machine {
 
 constexpr auto elf_machine = EM_X86_64;
 
-/// In a loop that waits for another processor.
+/// Pauses in a loop that waits for another processor.
 inline void pause() { __builtin_ia32_pause(); }
 
 constexpr std::uint32_t audit_architecture = AUDIT_ARCH_X86_64;

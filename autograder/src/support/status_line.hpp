@@ -1,5 +1,5 @@
 // Shows the current task and its duration: on a terminal in one line, updated each second; elsewhere not at all, or in
-// a line now and then.
+// an occasional line.
 #pragma once
 
 #include <unistd.h>
@@ -16,7 +16,7 @@ class status_line {
  public:
   /// Writes to `descriptor`; if that is not a terminal, a line every `seconds_elsewhere` seconds, 0 for none.
   explicit status_line(int descriptor = STDERR_FILENO, int seconds_elsewhere = 0);
-  ~status_line();  ///< wipes it
+  ~status_line();  ///< erases the line
   status_line(const status_line&) = delete;
   status_line& operator=(const status_line&) = delete;
 

@@ -23,7 +23,7 @@ std::string escaped(const std::string& text);
 /// Whether the text contains the word as a whole word.
 bool names(const std::string& text, const std::string& word);
 
-/// Points in the usual form: 4, 1.25, 83.8.
+/// Points without trailing zeros: 4, 1.25, 83.8.
 std::string points_text(double points);
 
 /// A figure for people. An integer has all of its digits: 4, 16, 1,069,547. Others have three significant ones, or as

@@ -54,7 +54,7 @@ enum class operation {
 class pass {
  public:
   virtual ~pass() = default;
-  /// Loads the tokens; does not wait for the copy. Throws model_error if they do not fit the model.
+  /// Loads the tokens; does not wait for the copy to a device. Throws model_error if they do not fit the model.
   virtual void load(std::span<const int> tokens, int batch, int length) = 0;
   /// Computes the logits of all positions of the last loaded tokens, with a range around each block. Does not wait for
   /// a device.

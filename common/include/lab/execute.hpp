@@ -76,8 +76,8 @@ inline response execute(const request& what) {
   return execute(what, open);
 }
 
-/// Starts all threads that calls will need, so that no thread starts later. Returns false on a GPU, whose driver may
-/// start threads at any time.
+/// Starts all threads that calls will need, so that none starts later. Returns false on a GPU, whose driver may start
+/// threads at any time.
 bool start_threads();
 
 /// Lets the submission's kernels and host code in .cu files write only its own variables, its stack from the caller's

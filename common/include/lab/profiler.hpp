@@ -63,15 +63,16 @@ class profile {
   /// you like. Exceptions from `work` propagate.
   void run(std::string_view name, const std::function<void()>& work);
 
-  /// All runs of the ranges with one path; includes inner ranges, except in members named self.
+  /// Totals over all ranges with one path; includes inner ranges, except in members named self.
   struct row {
     std::string path;  ///< "forward/layer/attention"
     int calls = 0;
     double host_seconds = 0, host_self_seconds = 0;
-    double device_seconds = 0, device_self_seconds = 0;  ///< while at least one kernel, copy or fill of the range ran
-    int launches = 0, launches_self = 0;                 ///< kernels
-    work declared;                                       ///< the sum over inner ranges if it declares none itself
-    std::map<std::string, double> metrics;               ///< Nsight Compute's names, or perf_event's; sums
+    double device_seconds = 0,
+           device_self_seconds = 0;         ///< time with at least one kernel, copy or fill of the range running
+    int launches = 0, launches_self = 0;    ///< kernels
+    work declared;                          ///< the sum over inner ranges if it declares none itself
+    std::map<std::string, double> metrics;  ///< Nsight Compute's names, or perf_event's; sums
     double seconds() const { return device_seconds > 0 ? device_seconds : host_seconds; }
     /// The minimum time by the roofline. Cold: each declared byte passes through DRAM once; warm: only through L2, or
     /// the processor's cache; measured: from the bytes counted at DRAM and, if counted, at L2. 0 if nothing was

@@ -20,7 +20,7 @@ struct interval {
 };
 
 /// Ranks, counted from 1, of the two sorted values between which the true median lies with the given confidence,
-/// whatever the distribution: 6 and 16 of 21 values; with too few values, the first and the last.
+/// whatever the distribution: ranks 6 and 16 of 21 values; with too few values, the first and the last.
 struct rank_pair {
   int low = 1;
   int high = 1;
