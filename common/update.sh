@@ -307,7 +307,7 @@ show_plan() {
     for path in ${begun[$part]}; do kept=$((kept + 1)); done
   done
   echo "keeps $kept hand-in files that you edited, progress.toml with your locked predictions, backups/ and every file of your own"
-  ((${#advice[@]} == 0)) || { echo "for you to look at:"; printf '  - %s\n' "${advice[@]}"; }
+  ((${#advice[@]} == 0)) || { echo "please check:"; printf '  - %s\n' "${advice[@]}"; }
 }
 
 # --- changing it ------------------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ echo "// $$" >>"$lab/../judge/cases.cpp"
 { cat "$kept/scale.cpp"; echo "// by the new cases"; } >"$lab/scale.cpp"
 expect 120 "starting again"
 expect 120 "graded in"
-# On a busy machine the throughput may be INCONCLUSIVE, and the lab not passed: each try is another text.
+# On a busy machine the throughput may be INCONCLUSIVE, so that the lab does not pass. Each try saves a different text.
 for try in 1 2 3 4 5; do
   : >"$log"
   { cat "$solution/scale.cpp"; echo "// $try"; } >"$lab/scale.cpp"

@@ -185,7 +185,7 @@ class linear_plan {
       double seconds = INFINITY;
       try {
         for (int i = 0; i < 4; ++i) {  // the first one warms up
-          constexpr int together = 8;  // a single one is as short as the gap between two events
+          constexpr int together = 8;  // a single product is as short as the gap between two events
           start.record(stream);
           for (int k = 0; k < together; ++k) launch(out, in, weight, bias, candidate.algo, stream);
           stop.record(stream);

@@ -131,7 +131,7 @@ void shared_prefixes(int* out, const int* tokens, const int* first, std::int64_t
   for (std::int64_t p = 0; p < prompts; ++p) {
     const int *now = tokens + first[p], *const end = tokens + first[p + 1];
     std::size_t at = 0;
-    for (; now != end; ++now) {  // what is available already
+    for (; now != end; ++now) {  // tokens shared with an earlier prompt
       int child = nodes[at].child;
       while (child >= 0 && nodes[static_cast<std::size_t>(child)].token != *now)
         child = nodes[static_cast<std::size_t>(child)].next;

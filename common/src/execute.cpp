@@ -102,7 +102,7 @@ class floating_point_mode {
 
  private:
 #if defined(__x86_64__)
-  static constexpr unsigned flags = 0x3F;  // of exceptions that have occurred
+  static constexpr unsigned flags = 0x3F;  // flags of exceptions that have occurred
   static unsigned now() { return _mm_getcsr() & ~flags; }
 #elif defined(__aarch64__)
   static unsigned now() { return __builtin_aarch64_get_fpcr(); }
@@ -498,7 +498,7 @@ std::span<std::byte> map_device_memory([[maybe_unused]] int descriptor, [[maybe_
 #ifdef LAB_BACKEND_SIM
   throw std::runtime_error("the simulated device's memory cannot be shared with other processes");
 #else
-  static std::optional<shared_device_memory> mapped;  // from the one judge, for the life of this process
+  static std::optional<shared_device_memory> mapped;  // from the only judge, for the life of this process
   mapped.emplace(descriptor, bytes);
   return mapped->bytes();
 #endif

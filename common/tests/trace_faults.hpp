@@ -51,7 +51,7 @@ inline std::vector<std::string> trace_faults(const nlohmann::json& trace) {
     std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first < b.first : a.second > b.second;
     });
-    constexpr double rounding = 2e-3;  // microseconds: of nanoseconds in a double
+    constexpr double rounding = 2e-3;  // in microseconds: the rounding of nanoseconds in a double
     std::vector<double> open;
     for (const auto& [begin, end] : events) {
       while (!open.empty() && open.back() <= begin + rounding) open.pop_back();

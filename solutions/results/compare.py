@@ -63,7 +63,7 @@ LIBRARIES = {
         extern "C" void wgmma(bf16* out, float* lse, bf16* q, bf16* k, bf16* v, int heads, int tokens, int, int causal) {
           lab11::attention_hopper(out, lse, q, k, v, heads, tokens, causal != 0, nullptr);
         }'''),
-    # Their own files, with their flags.
+    # Each project's own files, with its flags.
     "SGEMM_CUDA": ([], [], f'''#include "src/runner.cu"
         extern "C" void rung(int kernel, {MATRICES}) {{ run_kernel(kernel, n, n, n, 1, a, b, 0, c, nullptr); }}'''),
     "FAST_CU": ([], [], '''#define main main_of_fast

@@ -22,7 +22,7 @@ struct build_limits {
 /// A file of a submission.
 struct hand_in {
   std::string text;
-  std::filesystem::path folder;  ///< that messages name; none if the file came from outside
+  std::filesystem::path folder;  ///< named in messages; empty if the file came from outside
 };
 
 /// The folder of hand-in files in reports; verdicts omit it.
@@ -73,8 +73,8 @@ class box_builder {
   std::string tools_;              ///< fingerprint of compilers, flags and headers
   words contract_;                 ///< mangled names of functions that the staff's code calls
   bool apart_ = false;             ///< files may not call each other's functions
-  std::set<std::string> counted_;  ///< of these, the host functions whose memory accesses are counted
-  std::set<std::string> given_;    ///< and of those that the lab provides
+  std::set<std::string> counted_;  ///< host functions of the contract whose memory accesses are counted
+  std::set<std::string> given_;    ///< those of counted_ that the lab provides
 };
 
 }  // namespace grading

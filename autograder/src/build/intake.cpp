@@ -104,7 +104,7 @@ class basket {
   const intake_limits& limits_;
   std::map<std::string, std::string> files_;
   std::map<std::string, found> from_;
-  std::map<std::string, std::string> twice_;  ///< their paths, at the same depth
+  std::map<std::string, std::string> twice_;  ///< paths of files found twice at the same depth
   std::size_t entries_ = 0;
 };
 

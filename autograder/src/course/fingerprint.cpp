@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether nothing in a folder can affect a grading: it holds what students write or read, or what only shows results.
+/// Whether a folder cannot affect a grading: it holds what students write or read, or only shows results.
 bool decides_nothing(const fs::path& folder) {
   static const std::set<std::string> anywhere = {"handin", "tests", "docs", "drawings", "prebuilt", "goldens"};
   static const std::set<std::string> under_src = {"class", "commands", "report", "student"};

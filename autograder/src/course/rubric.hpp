@@ -76,7 +76,7 @@ struct item {
   int sitting = 1;                           ///< a sitting's predictions are compared once all of them are made
   const lab::ceiling* ceiling = nullptr;     ///< throughput
   std::vector<rung> rungs;                   ///< throughput
-  std::string program;                       ///< findings: of labs/NN_topic/crashed/
+  std::string program;                       ///< findings: a program in labs/NN_topic/crashed/
   std::string follows;       ///< correctness, counters: the findings item whose cause must be named before hints; or ""
   double cause = -1;         ///< findings: index of the right cause in the rubric's list, from answers.toml
   std::string changed_file;  ///< correctness: the file that may change little for all points; "" for none

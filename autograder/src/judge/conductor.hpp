@@ -54,7 +54,7 @@ class conductor {
   /// Adds hints to the items that lose points.
   void add_advice(result& r) const;
 
-  /// Adds notes, hints, the submission's output, and the time that it all took.
+  /// Adds notes, hints, the submission's output, and the total time.
   result finish();
 
  private:

@@ -18,7 +18,7 @@ namespace grading {
 struct local_options : common_options {
   std::uint64_t seed = 1;
   bool drawn = false;        ///< also run cases whose sizes the seed draws
-  bool second_seed = false;  ///< if all of correctness passes, check it with a second seed
+  bool second_seed = false;  ///< if all correctness items pass, check them with a second seed
   /// Receives build errors before anything runs.
   std::function<void(const std::string&)> on_build_error = [](const std::string&) {};
   /// Receives each item as soon as it is assessed, or reused from `like`; and the whole result, before the second seed.

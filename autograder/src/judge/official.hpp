@@ -14,12 +14,12 @@
 namespace grading {
 
 struct official_options : common_options {
-  std::filesystem::path build;                ///< build directory: recipes, staff objects, cached objects
-  bool unsafe = false;                        ///< grades even without a sandbox; the result says so
-  bool no_sandbox = false;                    ///< pretends that there is none: to test grading on platforms without one
-  bool check_objects = true;                  ///< off only in tests of the other defences
-  std::chrono::seconds call_limit{20};        ///< wall-clock time of one call
-  std::chrono::seconds budget{600};           ///< total for all calls of a submission
+  std::filesystem::path build;          ///< build directory: recipes, staff objects, cached objects
+  bool unsafe = false;                  ///< grades even without a sandbox; the result says so
+  bool no_sandbox = false;              ///< pretends that there is no sandbox, to test grading on platforms without one
+  bool check_objects = true;            ///< off only in tests of the other defences
+  std::chrono::seconds call_limit{20};  ///< wall-clock time of one call
+  std::chrono::seconds budget{600};     ///< total for all calls of a submission
   std::chrono::seconds build_limit{120};      ///< for compiling one file
   std::size_t memory = std::size_t{4} << 30;  ///< bytes in use, for a runner or a compiler
   int pairs = 21;

@@ -12,7 +12,7 @@
 
 namespace grading {
 
-/// By key, "sectors.copy_offset_0_load"; without keys that are nan or missing.
+/// Values by key, such as "sectors.copy_offset_0_load"; omits keys that are nan or missing.
 using prediction_set = std::map<std::string, double>;
 
 /// The answers of a predictions.toml to the rubric's keys; empty if there is no file. Throws input_error.

@@ -61,7 +61,7 @@ void call_counter::answer_all() {
     if (ends[1].revents || (ends[0].revents & (POLLHUP | POLLERR))) return;
     std::fill(space.begin(), space.end(), 0);
     auto& asked = *reinterpret_cast<seccomp_notif*>(space.data());
-    if (ioctl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) continue;  // it has been stopped or has ended
+    if (ioctl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) continue;  // the caller was killed or has ended
     {
       std::unique_lock lock(mutex_);
       if (done_ && done_->load() == 0)

@@ -28,7 +28,7 @@ struct limits {
   std::chrono::milliseconds per_request{
       10'000};  ///< from sending a request to its whole answer, less waiting for a core: README.md
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
-  bool trusted = false;                       ///< the staff's: nothing that it wrote is read back
+  bool trusted = false;                       ///< the staff's own runner: nothing that it wrote is read back
   gpu* device = nullptr;                      ///< if not null, buffers lie in its memory
   bool driver = false;  ///< a GPU's driver runs in the runner and may start threads at any time; always with a device
   time_budget* budget = nullptr;  ///< null: no limit to all calls together

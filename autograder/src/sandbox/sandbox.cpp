@@ -350,7 +350,7 @@ std::size_t freeze(int process) {
   std::vector<int> tasks;
   do {
     if (clock::now() > deadline) return 0;
-    sched_yield();  // at once: it may share our core
+    sched_yield();  // yields without a delay: the process may share our core
     tasks = tasks_of(process);
   } while (!all_stopped(tasks));
   return tasks.size();

@@ -49,7 +49,7 @@ bool can_limit_system_calls();
 struct child {
   int process = -1;  ///< the box, or the program itself if there is none
   int death = -1;    ///< descriptor that becomes readable when it ends
-  int output = -1;   ///< its output, both streams; never blocks
+  int output = -1;   ///< reads both output streams; never blocks
 };
 
 /// Starts the command with that isolation. Standard input is empty. Throws std::runtime_error if it cannot be started.

@@ -312,7 +312,8 @@ mutant_outcome try_mutant(const lab_folder& lab, const submission& solution, con
       if (lost != r.items.end()) out.lost = lost->id;
       return lost != r.items.end();
     };
-    if (!out.lost.empty() && loses({out.lost})) continue;  // the item that detected it before does so again
+    if (!out.lost.empty() && loses({out.lost}))
+      continue;  // the item that detected it with an earlier seed detects it again
     if (!loses(items)) out.survived.push_back(seed);
     if (!out.compiles) break;
   }

@@ -173,11 +173,11 @@ TEST(Folder, IsReadOrRefusedWhateverTheBytes) {
   for (int trial = 0; trial < 3000; ++trial) {
     std::vector<std::byte> bad = good;
     std::string text = settings;
-    if (trial % 3 == 0) {  // a number of config.json becomes something else
+    if (trial % 3 == 0) {  // replaces a number in config.json
       const std::size_t colon = text.find(':', random() % text.size()), end = text.find_first_of(",}", colon);
       if (colon != std::string::npos && end != std::string::npos)
         text.replace(colon + 1, end - colon - 1, pieces[random() % std::size(pieces)]);
-    } else if (trial % 3 == 1) {  // so does one in the list of tensors
+    } else if (trial % 3 == 1) {  // replaces a number in the list of tensors
       std::uint64_t length;
       std::memcpy(&length, bad.data(), 8);
       std::string index(reinterpret_cast<const char*>(bad.data()) + 8, length);

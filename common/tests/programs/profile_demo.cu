@@ -1,4 +1,4 @@
-// A program to profile: three layers of ranges, a kernel in each, and one NVTX range. Its argument makes it larger.
+// A program to profile: three layers of ranges, a kernel in each, and one NVTX range. Its argument scales the work.
 //   ./course profile common/tests/programs/profile_demo.cu
 //   ./course profile common/tests/programs/profile_demo.cu --backend cuda -- 64
 #include <cuda_runtime.h>
