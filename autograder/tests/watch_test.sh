@@ -75,7 +75,7 @@ says "next: fix the build" list
 cp "$solution/scale.cu" "$lab"
 expect 120 "PASS         scale_correct"
 ! grep -q scale_host_correct "$log" || { echo "shows what did not change"; cat "$log"; exit 1; }
-# A mistake that is undone while it is being graded: the last verdict is about the present file.
+# A mistake that is undone while it is being graded: the last verdict must be about the current file.
 : >"$log"
 echo 'oops' >>"$lab/scale.cu"
 expect 120 "BUILD ERROR"

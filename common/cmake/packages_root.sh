@@ -13,7 +13,7 @@ mkdir -p "$folder"/apt/lists/partial "$folder"/apt/archives/partial "$root"
 apt=(apt-get -qq -o "Dir::State=$folder/apt" -o "Dir::State::lists=$folder/apt/lists" -o "Dir::State::status=$folder/apt/status"
   -o "Dir::Cache=$folder/apt" -o "Dir::Cache::archives=$folder/apt/archives" -o "APT::Architecture=$architecture"
   -o "APT::Architectures::=$architecture" -o APT::Sandbox::User=root)
-if [[ -t 2 ]]; then  # someone waits for hundreds of megabytes
+if [[ -t 2 ]]; then  # shows the progress of a download of hundreds of megabytes
   "${apt[@]/-qq/-q}" update >&2
   "${apt[@]/-qq/-q}" install -y --no-install-recommends --download-only "$@" >&2
 else

@@ -114,7 +114,7 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
     }
     return std::min(at, preprocessed.size() - 1);
   };
-  const auto is_statement = [&](std::size_t at) {  // by what precedes it, except preprocessor lines
+  const auto is_statement = [&](std::size_t at) {  // decides by the preceding text, except preprocessor lines
     while (at > 0) {
       const std::size_t last = preprocessed.find_last_not_of(" \t\n", at - 1);
       if (last == std::string_view::npos) return true;

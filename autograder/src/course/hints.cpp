@@ -41,7 +41,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// How well a hint fits an item: lower is better, and the highest value means not at all.
+/// How well a hint fits an item: lower is better, and the highest value means that it does not fit.
 std::size_t rank_of(const hint& h, const item_result& item) {
   constexpr std::size_t not_at_all = 4;
   if (!h.item.empty() && h.item != item.id) return not_at_all;

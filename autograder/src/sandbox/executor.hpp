@@ -38,8 +38,8 @@ class executor {
   virtual ~executor() = default;
 
   /// Runs one request. `settle` is called after the submission has its inputs and before it begins, to flush the
-  /// caches. `reply` answers the submission's questions, in the last output. Throws std::runtime_error if there is no
-  /// memory for the buffers.
+  /// caches. `reply` answers the submission's questions, in the last output. Throws std::runtime_error if memory
+  /// runs out.
   virtual answer run(const lab::request& what, const buffer_access& buffers = {},
                      const std::function<void()>& settle = {},
                      const std::function<void(std::span<std::byte>)>& reply = {}) = 0;
