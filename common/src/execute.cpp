@@ -96,8 +96,8 @@ class floating_point_mode {
 #elif defined(__aarch64__)
     __builtin_aarch64_set_fpcr(control_);
 #endif
-    return "leaves the processor in another mode of floating-point arithmetic (rounding, or treating subnormals as 0): "
-           "set it back";
+    return "leaves the processor in a different floating-point mode (rounding, or treating subnormals as 0): "
+           "restore the mode";
   }
 
  private:

@@ -194,10 +194,9 @@ TEST_F(Execute, SeesWhatEachCallOnTheHostLeaves) {
   EXPECT_EQ(error("keep_for_later", true), "");
   EXPECT_EQ(error("renew_a_little_larger", true), "") << "a single reallocation is no leak";
   EXPECT_EQ(error("free_aligned_memory", true), "");
-  EXPECT_EQ(
-      error("round_down", true),
-      "leaves the processor in another mode of floating-point arithmetic (rounding, or treating subnormals as 0): "
-      "set it back");
+  EXPECT_EQ(error("round_down", true),
+            "leaves the processor in a different floating-point mode (rounding, or treating subnormals as 0): "
+            "restore the mode");
   EXPECT_EQ(std::fegetround(), FE_TONEAREST) << "the mode is restored";
   EXPECT_EQ(error("leave_memory", false), "");
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)

@@ -406,7 +406,7 @@ box_builder::clean box_builder::take_out_unclean(const std::map<std::string, han
     if (own.undefined.contains("__assert_fail")) result.asserting.insert(name);
     if (const std::string found = foreign_name(sources.at(name).text, own.undefined); !found.empty())
       refused[name].push_back(
-          fmt::format("{}: not for programs' own use; use what C++ and CUDA offer: {}", found, rules));
+          fmt::format("{}: programs may not use this name; use what C++ and CUDA offer: {}", found, rules));
   }
   const auto is_defined = [&](bool by_device_code, const std::string& symbol) {
     return std::any_of(symbols.begin(), symbols.end(), [&](const auto& one) {

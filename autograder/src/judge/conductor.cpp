@@ -69,7 +69,7 @@ result conductor::finish() {
   if (!session.without_cuda.empty()) out.notes.push_back(session.without_cuda);
   if (!can_limit_system_calls())
     out.notes.emplace_back(
-        "this system cannot limit system calls, so it is probably an emulator: threads are not refused");
+        "this system cannot limit system calls, so it is probably an emulator; submissions may start threads");
   add_advice(out);
   for (const auto& s : session.subjects) out.printed += s->output();
   if (session.on_gpu) out.printed += session.on_gpu->output();

@@ -202,7 +202,7 @@ void assess_throughput(const item& what, grading_session& session, item_result& 
     return;
   }
   if (host && !can_limit_system_calls()) {
-    out.message = "this system cannot limit system calls, so it is probably an emulator, whose times mean nothing";
+    out.message = "this system cannot limit system calls, so it is probably an emulator, and its times are meaningless";
     return;
   }
   trial failure;
