@@ -214,7 +214,7 @@ TEST(Canvas, GradesStayWithTheirStudents) {
   EXPECT_EQ(given({"1001"}, tangled("ID")), "Ann 1");
   EXPECT_EQ(given({"1001"}, tangled("SIS User ID")), "Bob 1");
   EXPECT_EQ(given({"ann", "bob", "dan"}, tangled("SIS Login ID")), "Ann 1 Bob 2 Cid 3");
-  // One column for all: a number that is no login is reported, not searched for in other columns.
+  // All submissions use one column: a number that matches no login is reported, not searched for in other columns.
   export_options options = tangled();
   std::string said;
   options.remark = [&said](const std::string& what) { said += what + "\n"; };

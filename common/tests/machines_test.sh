@@ -144,7 +144,7 @@ status=0
 "$folder/course" setup >"$place/said" 2>&1 || status=$?
 ((status == 2)) && grep -q 'path has spaces' "$place/said" || fail "a bundle in a path with spaces: $(cat "$place/said")"
 
-# --- a build tree inside an image: exactly what differs is compiled, whatever the files' times
+# --- a build tree inside an image: exactly the files that differ are compiled, whatever their times
 mkdir "$place/image" "$folder/tree"
 cd "$folder/tree"
 cat >CMakeLists.txt <<'END'

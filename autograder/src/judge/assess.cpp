@@ -263,7 +263,7 @@ std::string not_counted(const item& what, const trial& t) {
 
 void assess_counters(const item& what, grading_session& session, item_result& out) {
   const lab::test_case& c = *what.cases.front();
-  std::map<const condition*, bool> holds;  // a condition in another case counts as one with the item's own
+  std::map<const condition*, bool> holds;  // the same counter in another case shares the item's own entry
   for (const condition& r : what.require)
     if (!r.work) holds[&counts_as(r, what)] = true;
   bool has_needed = true;
