@@ -53,12 +53,12 @@ TEST_F(Fingerprint, ChangesWithWhatDecidesAGrading) {
 
 TEST_F(Fingerprint, DoesNotChangeWithTextsTestsAndOtherLabs) {
   const std::string before = now();
-  for (const char* file :
-       {"common/sim/README.md", "common/sim/tests/order_test.cu", "common/docs/INSTRUCTOR.md",
-        "autograder/src/report/terminal.cpp", "autograder/src/student/new.cpp", "common/sim/see/view.js",
-        "autograder/tests/assess_test.cpp", "labs/03_coalescing/README.md", "labs/03_coalescing/handin/transpose.cu",
-        "labs/04_fusion/judge/cases.cpp", "labs/42_new/CMakeLists.txt", "common/course/main.cpp",
-        "solutions/03_coalescing/WORKLOG.md"}) {
+  for (const char* file : {"common/sim/README.md", "common/sim/tests/order_test.cu", "common/docs/INSTRUCTOR.md",
+                           "autograder/src/report/terminal.cpp", "autograder/src/student/new.cpp",
+                           "common/sim/see/view.js", "autograder/tests/assess_test.cpp", "labs/03_coalescing/README.md",
+                           "labs/03_coalescing/handin/transpose.cu", "labs/04_fusion/judge/cases.cpp",
+                           "labs/42_new/CMakeLists.txt", "common/course/main.cpp", "autograder/src/demo/commands.cpp",
+                           "autograder/src/staff/commands.cpp", "solutions/03_coalescing/WORKLOG.md"}) {
     write(file, "changed");
     EXPECT_EQ(now(), before) << file;
   }
@@ -87,6 +87,16 @@ TEST_F(Fingerprint, KeepsAnOutcomeUntilTheCacheIsOff) {
   keep_outcome("0c", "fine");
   EXPECT_FALSE(kept_outcome("0c"));
   before.empty() ? unsetenv("LABS_CACHE") : setenv("LABS_CACHE", before.c_str(), 1);
+}
+
+TEST(Kept, WhatIsNotGradedInTimeIsLeftToTheNextRun) {
+  unsetenv("TESTS_END");
+  EXPECT_FALSE(time_is_up());
+  setenv("TESTS_END", "1", 1);
+  EXPECT_TRUE(time_is_up());
+  setenv("TESTS_END", "99999999999", 1);
+  EXPECT_FALSE(time_is_up());
+  unsetenv("TESTS_END");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 /// Whether a folder cannot affect a grading: it holds what students write or read, or only shows results.
 bool decides_nothing(const fs::path& folder) {
   static const std::set<std::string> anywhere = {"handin", "tests", "docs", "drawings", "prebuilt", "goldens"};
-  static const std::set<std::string> under_src = {"class", "commands", "report", "student"};
+  static const std::set<std::string> under_src = {"class", "commands", "demo", "report", "staff", "student"};
   static const std::set<std::string> under_sim = {"debugger", "see"};
   const std::string name = folder.filename().string(), parent = folder.parent_path().filename().string();
   return anywhere.contains(name) || (parent == "src" && under_src.contains(name)) ||

@@ -41,7 +41,7 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
   const std::vector<result> stored = again ? std::vector<result>{} : s.store().load();
   std::vector<summary_row> rows;
   bool as_expected = true;
-  std::size_t unchanged = 0, left_out = 0;
+  std::size_t unchanged = 0, unshown = 0, left_out = 0;
   const progress begun = read_progress(s.progress_file());
   for (const lab_folder& lab : s.labs(numbers)) {
     // Once a student has begun, the hand-in files are no longer a skeleton and may get any result.
@@ -50,12 +50,13 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
     };
     const std::vector<submission> known_ones = submissions_of(s.source, s.build, lab);
     const std::vector<submission> all = chosen_for_demo(known_ones, every);
-    left_out += known_ones.size() - all.size();
+    unshown += known_ones.size() - all.size();
     build_staff(lab, make);
     if (known_ones.front().id == "solution") build_others(lab, make);
     std::vector<std::size_t> fresh;
+    std::vector<std::string> fingerprints;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::string fingerprint = fingerprint_of(lab, all[i], make);
+      const std::string& fingerprint = fingerprints.emplace_back(fingerprint_of(lab, all[i], make));
       auto known = known_result(stored, lab, all[i], fingerprint);
       if (!known && !again)
         if (const auto kept = kept_outcome(fingerprint)) {
@@ -91,13 +92,16 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
       grade_fresh(0);
       solved = s.store().load(lab.name);
     }
-    if (side_by_side(processes, fresh.size() - first, [&](std::size_t k) { return grade_fresh(first + k); }) != 0)
-      return cannot;
+    const auto while_there_is_time = [&](std::size_t k) { return time_is_up() || grade_fresh(first + k); };
+    if (side_by_side(processes, fresh.size() - first, while_there_is_time) != 0) return cannot;
+    const auto was_left_out = [&](const result* got, std::size_t i) {
+      return time_is_up() && (!got || (!got->graded_from.empty() && got->graded_from != fingerprints[i]));
+    };
     // Grade unexpected results again: on a busy machine they prove nothing.
     const std::vector<result> once = s.store().load(lab.name);
     for (std::size_t k = solve ? 1 : 0; k < fresh.size(); ++k) {
       const result* got = result_of(once, lab.name, all[fresh[k]].id);
-      if (!got) continue;
+      if (!got || was_left_out(got, fresh[k])) continue;
       const std::string surprise = differences(*got, all[fresh[k]]);
       if (surprise.empty()) continue;
       fmt::print("again {} {}\n{}", lab.number, all[fresh[k]].id, surprise);
@@ -109,8 +113,13 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
     for (const submission& who : known_ones) ids.push_back(who.id);
     s.store().keep_only(lab.name, ids);
     const std::vector<result> graded = s.store().load(lab.name);
-    for (const submission& who : all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const submission& who = all[i];
       const result* r = result_of(graded, lab.name, who.id);
+      if (was_left_out(r, i)) {
+        ++left_out;
+        continue;
+      }
       if (!r)
         throw std::runtime_error(
             fmt::format("the result of lab {}'s {} is missing, although it was graded", lab.number, who.id));
@@ -121,7 +130,8 @@ int demo(const settings& s, const std::vector<std::string>& numbers, bool every,
   fmt::print("\n{}", summary_table(rows, style_of_stdout()));
   fmt::print("graded {}, reused {}: {}\n", rows.size() - unchanged, unchanged,
              unchanged > 0 ? "nothing that decides them has changed; --again grades all" : "nothing was known");
-  if (left_out > 0) fmt::print("{} more submissions are not shown; --all grades every one\n", left_out);
+  if (unshown > 0) fmt::print("{} more submissions are not shown; --all grades every one\n", unshown);
+  if (left_out > 0) fmt::print("LEFT OUT: {} submissions; there is no time for them\n", left_out);
   std::ptrdiff_t unclear = 0;
   for (const summary_row& row : rows)
     unclear += std::count_if(row.graded.items.begin(), row.graded.items.end(),

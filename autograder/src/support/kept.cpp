@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 
 #include "support/files.hpp"
@@ -42,6 +43,11 @@ void keep_outcome(const std::string& key, const std::string& text) {
     replace_file(folder() / key, text);
   } catch (const std::exception&) {  // an outcome that is not stored is computed again next time
   }
+}
+
+bool time_is_up() {
+  const char* end = std::getenv("TESTS_END");
+  return end && std::time(nullptr) >= std::atoll(end);
 }
 
 }  // namespace grading

@@ -13,4 +13,7 @@ std::optional<std::string> kept_outcome(const std::string& key);
 /// Stores the text if the folder is writable; removes outcomes that were not used for 30 days.
 void keep_outcome(const std::string& key, const std::string& text);
 
+/// Whether $TESTS_END (seconds since 1970) has passed: what has not been graded by then is left to the next run.
+bool time_is_up();
+
 }  // namespace grading
