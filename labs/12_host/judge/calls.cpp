@@ -349,9 +349,11 @@ struct operation {
   std::array<std::array<std::atomic<std::int32_t>, most_parts>, functions> calls{};
   std::int64_t rounds = 0;
   std::atomic<std::int64_t> sink = 0;
-  int meeting = 0;   ///< number of parts that have begun
-  int together = 0;  ///< number of parts that must run at the same time
-  int waiting = 0;   ///< the first `waiting` parts wait until a group of `together` has begun
+  int meeting = 0;                  ///< number of parts that have begun
+  int together = 0;                 ///< number of parts that must run at the same time
+  int waiting = 0;                  ///< the first `waiting` parts wait until a group of `together` has begun
+  bool stay = false;                ///< they stay for a moment then, so that all threads that take parts are there
+  int inside = 0, most_inside = 0;  ///< of those that wait or stay
   bool met = true;
   std::atomic<int> ended = 0;
 
@@ -370,10 +372,15 @@ struct operation {
   void meet() {
     std::unique_lock held(lock_);
     if (meeting >= waiting) return;
+    most_inside = std::max(most_inside, ++inside);
     const int group_end = (meeting++ / together + 1) * together;
     if (meeting == group_end) all_here_.notify_all();
     if (!all_here_.wait_for(held, std::chrono::seconds(2), [&] { return meeting >= group_end || !met; })) met = false;
     if (!met) all_here_.notify_all();
+    held.unlock();
+    if (stay) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    held.lock();
+    --inside;
   }
 
   std::mutex lock_;
@@ -529,7 +536,8 @@ spent idle(std::chrono::milliseconds time) {
 /// parts. Functions and states alternate: a pool must not keep those of an earlier operation. Outputs: milliseconds of
 /// processor time while there was no work or parts slept, plus how often a thread woke while there was no work; how
 /// often each part was called with each function and state; 1 if all is well, 0 if parts did not meet, 2 if run
-/// returned too early, 3 if pools leak memory, 4 if two concurrent pools interfere, 5 if the caller takes all parts.
+/// returned too early, 3 if pools leak memory, 4 if two concurrent pools interfere, 5 if the caller takes all parts, 6
+/// if more parts run at a time than threads and caller can.
 void run_pool(const lab::call& c) {
   constexpr std::array<void (*)(void*, int), functions> work{operation::work<0>, operation::work<1>};
   const int threads = c.parameter(3);
@@ -538,6 +546,8 @@ void run_pool(const lab::call& c) {
     for (auto& one : now.calls)
       for (auto& calls : one) calls = 0;
     now.rounds = c.parameters[2];
+    now.stay = c.parameter(5) == 1;
+    now.most_inside = 0;
     now.met = true;
   }
   bool early = false, apart = true, alone = false;
@@ -570,10 +580,13 @@ void run_pool(const lab::call& c) {
     for (const auto& one : now.calls) to = std::copy(one.begin(), one.end(), to);
   const bool met =
       std::all_of(all_operations->begin(), all_operations->end(), [](const operation& now) { return now.met; });
+  const bool crowded = std::any_of(all_operations->begin(), all_operations->end(),
+                                   [=](const operation& now) { return now.most_inside > threads + 1; });
   *c.output<std::int32_t>(2) = !met                                           ? 0
                                : early                                        ? 2
                                : !apart                                       ? 4
                                : alone                                        ? 5
+                               : crowded                                      ? 6
                                : c.parameter(4) > 10 && leave_memory(threads) ? 3
                                                                               : 1;
 }
