@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <sstream>
 #include <utility>
@@ -110,7 +111,8 @@ constexpr lie lies[] = {
     {"cold_caches", [](behaviour& b, bool& cold) { b.cold_extra = 3 * b.seconds, cold = true; }},
     {"launch_overhead",
      [](behaviour& b, bool&) { b.launch_seconds += 0.2 * b.seconds, b.wait_seconds = 0.1 * b.seconds; }},
-    {"below_resolution", [](behaviour& b, bool&) { b.tick = 24 * b.seconds; }},
+    // And nothing is computed unless its result is kept: each result of a sample counts.
+    {"below_resolution", [](behaviour& b, bool&) { b.tick = 24 * b.seconds, b.lazy = 1; }},
 };
 
 constexpr std::size_t page_faults = 2, cold_caches = 6, below_resolution = std::size(lies) - 1;
@@ -200,7 +202,9 @@ std::string spread_missed(const outcome& o, double error, double above = 0.8) {
   if (!(o.samples >= enough / 3))
     return text("stopped after ", o.samples, " samples; with this much noise, the standard error is then far above ",
                 error, " of the median");
-  return tenths_missed(o, 1 - 0.8 * o.spread, 1 + above * o.spread, o.spread / 6 + 2 * error);
+  // With many samples, five times the standard error of a tenth, 0.6 / sqrt(n): the fastest sample is no tenth.
+  return tenths_missed(o, 1 - 0.8 * o.spread, 1 + above * o.spread,
+                       std::min(o.spread / 6 + 2 * error, o.spread * (0.03 + 3 / std::sqrt(o.samples))));
 }
 
 std::vector<subject> subjects() {
@@ -236,8 +240,9 @@ std::vector<subject> subjects() {
   }
   all.push_back({"below_resolution", {.seconds = 5e-8, .tick = 1e-6}, false, 0.02});
   // 2^k calls, or 10^k, are never near a whole number of ticks, so that a sample of fewer than twenty ticks is wrong.
-  all.push_back({"below_resolution_coarse_tick", {.seconds = 4e-7}, false, 0.02});
-  all.back().calls_per_tick = 12;
+  // A thousand calls are ten.
+  all.push_back({"below_resolution_coarse_tick", {.seconds = 5e-8}, false, 0.02});
+  all.back().calls_per_tick = 96;
   all.push_back({"optimized_away", {.lazy = 1}});
   all.push_back({"second_stream", {.seconds = 4e-3, .launch_seconds = 5e-6, .second_stream = 0.75}});
   for (const double spread : {0.2, 0.5}) {
@@ -470,10 +475,15 @@ test_case sampling_case(int64_t needed) {
     if (!(100 * timings >= static_cast<double>(needed)))  // a coarse clock may need several calls in a sample
       return text("made ", calls, " calls, but read the clock after only ", timings, " of them");
     if (!(all_rounds <= 1e9)) return text("called it ", calls, " times");
-    std::vector<float> x(before[0].as<float>().begin(), before[0].as<float>().end());
-    const double start = lab::raw_seconds();
-    lab::fma_chains(x.data(), x.data(), before[1].as<float>().data(), x.size(), static_cast<int64_t>(all_rounds));
-    const double ratio = median / ((lab::raw_seconds() - start) / all_rounds * rounds);
+    std::vector<float> x;
+    double seconds = std::numeric_limits<double>::infinity();  // the least of three: others may use the machine too
+    for (int i = 0; i < 3; ++i) {
+      x.assign(before[0].as<float>().begin(), before[0].as<float>().end());
+      const double start = lab::raw_seconds();
+      lab::fma_chains(x.data(), x.data(), before[1].as<float>().data(), x.size(), static_cast<int64_t>(all_rounds));
+      seconds = std::min(seconds, lab::raw_seconds() - start);
+    }
+    const double ratio = median / (seconds / all_rounds * rounds);
     if (!std::equal(x.begin(), x.end(), outputs[0].as<float>().begin())) return text("its calls did other work");
     return ratio >= 1.0 / 3 && ratio <= 3
                ? std::string()
@@ -628,7 +638,7 @@ std::vector<test_case> cases() {
   all.push_back(p_value_case("shifted", 60, 25, 0.4, 0));
   all.push_back(p_value_case("ticks", 50, 50, 0.3, 0.05));
   all.push_back(p_value_case("one_tick", 20, 20, 0, 10));
-  all.push_back(p_value_case("many", 900, 700, 0.1, 0));
+  all.push_back(p_value_case("many", 1500, 1200, 0, 0));
   all.push_back(mlp(4, 32, 64, 2));
   all.push_back(mlp(4, 32, 64, 10));
   all.push_back(mlp(20, 32, 64, 2));
