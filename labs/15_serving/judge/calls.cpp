@@ -109,7 +109,7 @@ constexpr lab::entry table[] = {
      }},
     {"batched_matvec", lab::part::host,
      [](const lab::call& c) {
-       batched_matvec(c.output<float>(0), c.input<float>(0), c.input<float>(1),
+       batched_matvec(c.output<float>(0), c.input<float>(1), c.input<float>(0),
                       static_cast<std::size_t>(c.parameters[0]), static_cast<std::size_t>(c.parameters[1]),
                       static_cast<std::size_t>(c.parameters[2]));
      }},

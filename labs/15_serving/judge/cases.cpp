@@ -382,9 +382,10 @@ attended attention_of(std::span<const float> q, std::span<const bfloat16> k, std
 
 struct batch_shape {
   int64_t sequences, heads, kv_heads, size, width;
-  std::vector<int32_t> lengths = {};  ///< drawn if there are none: half of the table's room, on average
+  std::vector<int32_t> lengths = {};  ///< drawn if there are none
   /// even: as drawn; spread: one token has nearly all of the weight; below: all scores lie between -1000 and -400
   enum class scores : std::uint8_t { even, spread, below } kind = scores::even;
+  int64_t together = 2;  ///< so many sequences have as many drawn tokens as there is room for one; the last has most
 };
 
 test_case paged(const batch_shape& s) {
@@ -397,15 +398,20 @@ test_case paged(const batch_shape& s) {
                                                             : "");
   c.parameters = {s.sequences, s.heads, s.kv_heads, s.size, s.width};
   c.outputs = {{dtype::f32, s.sequences * s.heads * s.size}};
-  const int64_t pages = s.sequences * s.width + 3, row = s.kv_heads * s.size, of_page = page_tokens * row;
+  const int64_t most_pages =
+      s.lengths.empty() ? (s.sequences + s.together - 1) / s.together * (s.width + s.together) : s.sequences * s.width;
+  const int64_t pages = most_pages + 3, row = s.kv_heads * s.size, of_page = page_tokens * row;
   c.inputs = [=](std::uint64_t seed) {
     lab::random_sizes draw(seed + 4);
     const auto any = [&](int64_t least, int64_t most) { return static_cast<int32_t>(draw(least, most)); };
-    // Two sequences together have as many tokens as there is room for one.
     std::vector<int32_t> lengths = s.lengths;
     const auto room = static_cast<int32_t>(page_tokens * s.width);
-    for (int64_t i = std::ssize(lengths); i < s.sequences; ++i)
-      lengths.push_back(i % 2 == 1 && s.lengths.empty() ? room - lengths.back() : any(1, std::max(1, room - 1)));
+    const int64_t most = s.together == 2 ? room - 1 : room / (2 * s.together);
+    for (int32_t i = 0, left = room; lengths.size() < at(s.sequences); ++i) {
+      const bool last = i % s.together == s.together - 1;
+      lengths.push_back(last ? left : any(1, most));
+      left = last ? room : left - lengths.back();
+    }
     // Pages anywhere, in any order. Every second sequence begins with pages of the one before; some have a page twice.
     std::vector<int32_t> order(at(pages));
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -413,13 +419,14 @@ test_case paged(const batch_shape& s) {
       std::swap(order[i], order[at(any(0, static_cast<int64_t>(i)))]);
     }
     std::vector<int32_t> table;
+    auto unused = order.begin();
     std::vector<bool> used(at(pages * page_tokens));
     for (int64_t i = 0; i < s.sequences; ++i) {
       const int32_t length = lengths[at(i)], whole = length / page_tokens;
       const int32_t shared = i % 2 == 1 ? any(0, std::min(whole, lengths[at(i - 1)] / page_tokens)) : 0;
       for (int32_t j = 0; j < s.width; ++j) {
         constexpr int32_t never[] = {-1, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()};
-        int32_t page = order[at(i * s.width + j)];
+        int32_t page = j * page_tokens < length ? *unused++ : 0;
         if (j < shared) page = table[at((i - 1) * s.width + j)];
         if (j > 0 && j < whole && any(0, 9) == 0) page = table.back();
         if (j * page_tokens >= length)  // an older sequence's page, or no page
@@ -478,7 +485,7 @@ test_case paged(const batch_shape& s) {
     return fmt::format("{} of {} heads are wrong: {}", std::count_if(wrong.begin(), wrong.end(), is_wrong),
                        wrong.size(), *first);
   };
-  double tokens = static_cast<double>(s.sequences * s.width * page_tokens) / 2;
+  double tokens = static_cast<double>(s.sequences * s.width * page_tokens) / static_cast<double>(s.together);
   if (!s.lengths.empty()) {
     tokens = 0;
     for (const int32_t one : s.lengths) tokens += one;
@@ -501,10 +508,10 @@ test_case batched(int64_t batch, int64_t rows, int64_t columns) {
     floats w = lab::random_floats(at(rows * columns), seed), x = lab::random_floats(at(batch * columns), seed + 1);
     for (float& one : x) one += 0.25f;
     for (floats* const all : {&w, &x}) all->resize(all->size() + 64, std::numeric_limits<float>::quiet_NaN());
-    return lab::buffers(buffer::of(std::move(w)), buffer::of(std::move(x)));
+    return lab::buffers(buffer::of(std::move(x)), buffer::of(std::move(w)));  // as Eigen's factors, for the ceiling
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
-    const auto w = before[0].as<float>(), x = before[1].as<float>(), y = outputs[0].as<float>();
+    const auto x = before[0].as<float>(), w = before[1].as<float>(), y = outputs[0].as<float>();
     std::vector<std::string> wrong(at(rows));
     lab::for_each_index(
         wrong.size(),
@@ -537,15 +544,15 @@ std::vector<test_case> cases() {
     all.push_back(pages({1, 1, 2, 60, 2, shares}));
     all.push_back(pages({1, 16, 3, 100, 20, shares}));
     all.push_back(pages({7, 4, 4, 400, 14, shares}));
-    all.push_back(pages({60, 1, 8, 2000, 20, shares}));
-    all.push_back(pages({40, 16, 10, 4000, 100, shares}));
+    all.push_back(pages({1100, 1, most_names, 2000, 20, shares}));
+    all.push_back(pages({40, 16, 10, 16'000, 100, shares}));
     all.push_back(pages({120, 16, 12, 2000, 400, shares}));
   }
   all.push_back(serve({0, 2, 16, 8, 20, 20}));
   all.push_back(serve({1, 1, 16, 3, 20, 20}));
   all.push_back(serve({8, 1, 16, 3, 20, 20}));
   all.push_back(serve({30, 4, 16, 40, 60, 60}));
-  all.push_back(serve({60, 16, 16, 200, 60, 60, 20, 5}));
+  all.push_back(serve({1010, 16, 16, 200, 60, 6, 20, 1}));
   all.push_back(serve({40, 4, 1, 480, 60, 60}));
   all.push_back(serve({50, 20, 16, 200, 60, 40, 1, 15, false, 30}));  // many arrive while others are admitted
   all.push_back(serve({12, 8, 16, 4, 24, 40}));
@@ -562,10 +569,10 @@ std::vector<test_case> cases() {
   all.push_back(paged({4, 16, 2, 128, 5}));
   all.push_back(paged({2, 12, 3, 64, 40}));
   all.push_back(paged({2, 8, 2, 64, 20, {}, scores::spread}));
-  all.push_back(paged({3, 8, 1, 128, 12, {}, scores::spread}));
+  all.push_back(paged({3, 8, 2, 128, 12, {}, scores::spread}));
   all.push_back(paged({2, 4, 2, 64, 12, {}, scores::below}));
   all.push_back(paged({3, 2, 2, 128, 2, {31, 1, 16}, scores::below}));
-  all.push_back(paged({36, 16, 4, 128, 16}));
+  all.push_back(paged({36, 16, 2, 128, 128, {}, scores::below, 12}));
   all.push_back(paged({4, 32, 4, 64, 16}));
 
   for (const int64_t batch : {1, 2, 3, 5, 7, 8, 9, 13, 16}) {
@@ -609,7 +616,8 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(serve({draw(61, 80), draw(31, 50), draw(8, 20), draw(15, 30), 50, 80, draw(31, 60)}));
   const int kv_heads = draw(1, 4);
   all.push_back(paged({draw(2, 6), kv_heads << draw(0, 3), kv_heads, 64 * draw(1, 2), draw(2, 30)}));
-  all.push_back(lab::like("paged_attention/36x16:4x128-16", paged({2 * draw(17, 22), 16, 4, 128, draw(10, 24)})));
+  all.push_back(lab::like("paged_attention/36x16:2x128-128-below",
+                          paged({12 * draw(3, 4), 16, 2, 128, draw(120, 140), {}, batch_shape::scores::below, 12})));
   const int many_heads = draw(17, 24);
   all.push_back(paged({draw(260, 400), 1, 1, 64, 2}));
   all.push_back(paged({draw(9, 40), 2 * many_heads, many_heads, 64, draw(2, 4)}));

@@ -9,7 +9,7 @@
 
 namespace lab15 {
 
-inline constexpr int most_names = 64;
+inline constexpr int most_names = 140;
 inline constexpr std::int32_t absent = -9;  ///< where there is no answer
 
 /// An impossible operation is skipped: on a name that has no sequence, or a new sequence for one that has.
