@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -125,6 +126,12 @@ std::string mismatch(std::span<const float> got, std::span<const float> want, to
 std::string mismatch(std::span<const double> got, std::span<const double> want, tolerance allowed,
                      std::size_t row_length) {
   return differences(got, want, allowed, row_length);
+}
+
+std::string copy_mismatch(std::span<const float> got, std::span<const float> want, std::size_t row_length) {
+  std::string wrong = lab::mismatch(got, want, {}, row_length);
+  if (wrong.empty() && std::memcmp(got.data(), want.data(), want.size_bytes()) != 0) wrong = "a -0 has lost its sign";
+  return wrong;
 }
 
 double largest_error(std::span<const float> got, std::span<const double> want) {

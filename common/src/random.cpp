@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <stdexcept>
@@ -88,6 +89,14 @@ std::vector<float> long_tailed_floats(std::size_t count, float usual, float far,
   for_each_index(count, [&](std::size_t i) {
     const auto whole = static_cast<std::int32_t>(values[i] * 0x1p23f);
     values[i] *= whole % 97 == 41 || whole % 97 == 41 - 97 ? far : usual;
+  });
+  return values;
+}
+
+std::vector<float> floats_of_any_size(std::size_t count, std::uint64_t seed) {
+  std::vector<float> values = long_tailed_floats(count, 1.0f, 3e38f, seed);
+  for_each_index(count, [&](std::size_t i) {
+    if (std::abs(values[i]) < 0.05f) values[i] *= 1e-43f;
   });
   return values;
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -124,12 +125,18 @@ class buffer {
       data_;
 };
 
-/// The buffers in this order; those that are moved here are not copied.
-template <class... Buffer>
-std::vector<buffer> buffers(Buffer&&... each) {
+/// Buffers, or what buffer::of takes, in this order; what is moved here is not copied.
+template <class... Part>
+std::vector<buffer> buffers(Part&&... each) {
   std::vector<buffer> all;
   all.reserve(sizeof...(each));
-  (all.push_back(std::forward<Buffer>(each)), ...);
+  const auto add = [&]<class P>(P&& part) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<P>, buffer>)
+      all.push_back(std::forward<P>(part));
+    else
+      all.push_back(buffer::of(std::forward<P>(part)));
+  };
+  (add(std::forward<Part>(each)), ...);
   return all;
 }
 

@@ -24,6 +24,9 @@ std::string mismatch(std::span<const float> got, std::span<const float> want, to
 std::string mismatch(std::span<const double> got, std::span<const double> want, tolerance allowed,
                      std::size_t row_length = 0);
 
+/// The same for a copy, which must keep all bits: the sign of -0, too.
+std::string copy_mismatch(std::span<const float> got, std::span<const float> want, std::size_t row_length = 0);
+
 /// The largest |got - want|; infinite if the lengths differ or a number is NaN.
 double largest_error(std::span<const float> got, std::span<const double> want);
 

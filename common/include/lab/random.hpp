@@ -17,6 +17,9 @@ std::vector<std::uint8_t> random_bytes(std::size_t count, std::uint64_t seed);
 /// Uniform in [-usual, usual), but one in 97 in [-far, far). Random bits choose which, so an index reveals nothing.
 std::vector<float> long_tailed_floats(std::size_t count, float usual, float far, std::uint64_t seed);
 
+/// From subnormal to almost the largest, -0 included: neither a sum nor a detour through an int keeps all of them.
+std::vector<float> floats_of_any_size(std::size_t count, std::uint64_t seed);
+
 /// Whole numbers from `least` to `most`, both included.
 class random_sizes {
  public:

@@ -88,7 +88,7 @@ test_case sums(std::string entry, lab::part where, int64_t rows, int64_t length)
   c.outputs = {{lab::dtype::f32, rows}};
   c.work = {static_cast<double>(rows * length), 4.0 * static_cast<double>(rows * length)};
   c.inputs = [n = static_cast<std::size_t>(rows * length)](std::uint64_t seed) {
-    return lab::buffers(buffer::of(lab::random_floats(n, seed)));
+    return lab::buffers(lab::random_floats(n, seed));
   };
   c.check = [rows, length](std::span<const buffer> before, std::span<const buffer> outputs) {
     const floats in = before[0].as<float>(), got = outputs[0].as<float>();

@@ -309,7 +309,7 @@ test_case conversation(const std::string& entry, const subject& s, std::function
   result.outputs = {{dtype::f64, 7}, {dtype::u8, sizeof(lab02::mailbox)}};
   result.inputs = [drawn](std::uint64_t seed) {
     const subject now = drawn(seed);
-    return lab::buffers(buffer::of(doubles{now.cold ? 1.0 : 0.0, 1.0 * now.least_samples, now.error, now.budget}));
+    return lab::buffers(doubles{now.cold ? 1.0 : 0.0, 1.0 * now.least_samples, now.error, now.budget});
   };
   result.oracle = [drawn](std::uint64_t seed) { return std::make_unique<simulation>(drawn(seed), seed); };
   result.check = [s](std::span<const buffer>, std::span<const buffer> outputs) {
@@ -419,7 +419,7 @@ test_case real_case(const std::string& name, int64_t times) {
   result.where = lab::part::host;
   result.outputs = {{dtype::f64, 4}};
   result.inputs = [times](std::uint64_t seed) {
-    return lab::buffers(buffer::of(std::vector<int64_t>{times * lab::random_sizes(seed)(200, 800)}));
+    return lab::buffers(std::vector<int64_t>{times * lab::random_sizes(seed)(200, 800)});
   };
   result.check = [](std::span<const buffer> before, std::span<const buffer> outputs) {
     const std::span<const double> all = outputs[0].as<double>();
@@ -463,7 +463,7 @@ test_case sampling_case(int64_t needed) {
     for (int64_t& l : lengths)
       l = size(static_cast<int64_t>((1 - spread) * rounds), static_cast<int64_t>((1 + spread) * rounds));
     const double error = per_sigma * spread / std::sqrt(static_cast<double>(needed));
-    return lab::buffers(buffer::of(start), buffer::of(constants), buffer::of(lengths), buffer::of(doubles{error}));
+    return lab::buffers(start, constants, lengths, doubles{error});
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto said = outputs[1].as<double>();
@@ -581,7 +581,7 @@ test_case p_value_case(const std::string& name, int64_t n, int64_t m, double shi
       return times;
     };
     const doubles one = series(n, 0);
-    return lab::buffers(buffer::of(one), buffer::of(series(m, shift * 1e-4 * static_cast<double>(size(0, 1000)))));
+    return lab::buffers(one, series(m, shift * 1e-4 * static_cast<double>(size(0, 1000))));
   };
   result.check = [](std::span<const buffer> before, std::span<const buffer> outputs) {
     const double want = mann_whitney(before[0].as<double>(), before[1].as<double>()), got = outputs[0].as<double>()[0];
@@ -599,7 +599,7 @@ test_case mlp(int64_t layers, int64_t batch, int64_t width, int64_t steps) {
   result.inputs = [=](std::uint64_t seed) {
     std::vector<float> w = lab::random_floats(static_cast<std::size_t>(width * width), seed + 1);
     for (float& v : w) v *= 4.0f / std::sqrt(static_cast<float>(width));  // activations neither vanish nor explode
-    return lab::buffers(buffer::of(lab::random_floats(static_cast<std::size_t>(batch * width), seed)), buffer::of(w));
+    return lab::buffers(lab::random_floats(static_cast<std::size_t>(batch * width), seed), w);
   };
   result.check = [=](std::span<const buffer> in, std::span<const buffer> outputs) {
     const auto x = in[0].as<float>(), w = in[1].as<float>();

@@ -3,7 +3,6 @@
 #include <lab/compare.hpp>
 
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 namespace {
@@ -15,22 +14,6 @@ using lab::test_case;
 using std::int64_t;
 
 using floats = std::vector<float>;
-
-/// From subnormal to almost the largest, -0 included: no sum and no detour through an int keeps all of them.
-floats any_size(int64_t n, std::uint64_t seed) {
-  floats x = lab::long_tailed_floats(static_cast<std::size_t>(n), 1.0f, 3e38f, seed);
-  lab::for_each_index(x.size(), [&](std::size_t i) {
-    if (std::abs(x[i]) < 0.05f) x[i] *= 1e-43f;
-  });
-  return x;
-}
-
-/// As lab::mismatch, but a copy must keep the sign of -0, too.
-std::string not_copied(std::span<const float> got, std::span<const float> want, std::size_t row_length = 0) {
-  std::string wrong = lab::mismatch(got, want, {}, row_length);
-  if (wrong.empty() && std::memcmp(got.data(), want.data(), want.size_bytes()) != 0) wrong = "a -0 has lost its sign";
-  return wrong;
-}
 
 /// A case with one input of `input_size` random floats and one output whose element i must be want(input)[i]; a copy if
 /// no error is `allowed`.
@@ -45,11 +28,11 @@ test_case elementwise(std::string entry, std::string sizes, std::vector<int64_t>
   const bool copy = allowed.absolute == 0.0;
   result.inputs = [=](std::uint64_t seed) {
     return lab::buffers(
-        buffer::of(copy ? any_size(input_size, seed) : lab::random_floats(static_cast<std::size_t>(input_size), seed)));
+        (copy ? lab::floats_of_any_size : lab::random_floats)(static_cast<std::size_t>(input_size), seed));
   };
   result.check = [=, want = std::move(want)](std::span<const buffer> before, std::span<const buffer> outputs) {
     const floats wanted = want(before[0].as<float>());
-    return copy ? not_copied(outputs[0].as<float>(), wanted, row_length)
+    return copy ? lab::copy_mismatch(outputs[0].as<float>(), wanted, row_length)
                 : lab::mismatch(outputs[0].as<float>(), wanted, allowed, row_length);
   };
   result.work.bytes = 4.0 * static_cast<double>(input_size + output_size);
@@ -75,7 +58,7 @@ test_case sigmoid(const std::string& entry, int64_t rows, int64_t columns) {
     floats x = lab::long_tailed_floats(static_cast<std::size_t>(n), 8.0f, 120.0f, seed);
     for (float& value : x)
       if (std::abs(value) > 119.0f) value *= INFINITY;
-    return lab::buffers(buffer::of(x));
+    return lab::buffers(x);
   };
   result.work.flops = 4.0 * static_cast<double>(rows * columns);
   return result;
@@ -118,7 +101,7 @@ test_case points(int64_t n) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       floats want(static_cast<std::size_t>(n));
       for (std::size_t i = 0; i < want.size(); ++i) want[i] = in[3 * i + axis];
-      const std::string wrong = not_copied(outputs[axis].as<float>(), want);
+      const std::string wrong = lab::copy_mismatch(outputs[axis].as<float>(), want);
       if (!wrong.empty()) return std::string{"xyz"[axis]} + ": " + wrong;
     }
     return std::string{};

@@ -125,7 +125,7 @@ test_case problem(std::string entry, std::string sizes, std::vector<int64_t> par
   result.entry = std::move(entry);
   result.parameters = std::move(parameters);
   for (const int64_t size : outputs) result.outputs.push_back({dtype::f32, size});
-  result.inputs = [input = std::move(input)](std::uint64_t seed) { return lab::buffers(buffer::of(input(seed))); };
+  result.inputs = [input = std::move(input)](std::uint64_t seed) { return lab::buffers(input(seed)); };
   result.check = [=, want = std::move(want)](std::span<const buffer> before, std::span<const buffer> got) {
     return lab::mismatch(got[0].as<float>(), want(before[0].as<float>()), allowed, row_length);
   };
@@ -165,7 +165,7 @@ test_case bias_gelu_residual(int64_t rows, int64_t columns) {
   result.inputs = [n, columns](std::uint64_t seed) {
     const floats bias = lab::random_floats(static_cast<std::size_t>(columns), seed + 1);
     const floats residual = lab::random_floats(static_cast<std::size_t>(n), seed + 2);
-    return lab::buffers(buffer::of(activations(n, seed)), buffer::of(bias), buffer::of(residual));
+    return lab::buffers(activations(n, seed), bias, residual);
   };
   result.check = [columns](std::span<const buffer> before, std::span<const buffer> got) {
     const auto in = before[0].as<float>(), bias = before[1].as<float>(), residual = before[2].as<float>();

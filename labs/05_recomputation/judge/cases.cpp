@@ -70,7 +70,7 @@ test_case chain(std::string entry, int64_t n, std::size_t outputs) {
 test_case forward(const std::string& entry, int64_t n) {
   const bool stored = entry == "forward_stored";
   test_case result = chain(entry, n, stored ? 3 : 1);
-  result.inputs = [n](std::uint64_t seed) { return lab::buffers(buffer::of(inputs_of_chain(n, seed))); };
+  result.inputs = [n](std::uint64_t seed) { return lab::buffers(inputs_of_chain(n, seed)); };
   result.check = [stored](std::span<const buffer> before, std::span<const buffer> got) {
     const auto in = before[0].as<float>();
     const floats want[] = {mapped(in, [](double x) { return sigmoid(sigmoid(sigmoid(x))); }), mapped(in, sigmoid),
@@ -90,9 +90,8 @@ test_case backward(const std::string& entry, int64_t n) {
   result.inputs = [n, stored](std::uint64_t seed) {
     const floats x = inputs_of_chain(n, seed);
     const buffer d_out = buffer::of(lab::random_floats(static_cast<std::size_t>(n), seed + 1));
-    if (!stored) return lab::buffers(buffer::of(x), d_out);
-    return lab::buffers(buffer::of(mapped(x, sigmoid)),
-                        buffer::of(mapped(x, [](double v) { return sigmoid(sigmoid(v)); })), d_out);
+    if (!stored) return lab::buffers(x, d_out);
+    return lab::buffers(mapped(x, sigmoid), mapped(x, [](double v) { return sigmoid(sigmoid(v)); }), d_out);
   };
   result.check = [stored](std::span<const buffer> before, std::span<const buffer> got) {
     const auto in = before[0].as<float>(), d_out = before.back().as<float>();
@@ -133,7 +132,7 @@ test_case backward_digits(int64_t n) {
       d_out[i] = x[i] < 0 ? -1.0f : 1.0f + x[i];
       x[i] = i % 2 == 0 ? 8 + 9 * std::abs(x[i]) : 80 * x[i];
     }
-    return lab::buffers(buffer::of(x), buffer::of(d_out));
+    return lab::buffers(x, d_out);
   };
   result.check = [](std::span<const buffer> before, std::span<const buffer> got) -> std::string {
     const auto in = before[0].as<float>(), d_out = before[1].as<float>(), out = got[0].as<float>();
@@ -271,7 +270,7 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
       for (int64_t& f : flops) f = draw(1, 1000);
       budget = static_cast<int64_t>(std::ceil(2.5 * part * std::sqrt(static_cast<double>(layers))));
     }
-    return lab::buffers(buffer::of(bytes), buffer::of(flops), buffer::of(numbers{budget}));
+    return lab::buffers(bytes, flops, numbers{budget});
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> got) -> std::string {
     const auto bytes = before[0].as<int64_t>(), flops = before[1].as<int64_t>();
@@ -375,10 +374,9 @@ test_case training(const std::string& entry, const std::string& name, const laye
     for (std::size_t l = 0; l < s.layers(); ++l)  // so large that signals neither vanish nor explode in 64 layers
       for (const float w : lab::random_floats(static_cast<std::size_t>(s.widths[l] * s.widths[l + 1]), seed + l + 2))
         weights.push_back(w * 1.8f / std::sqrt(static_cast<float>(s.widths[l])));
-    return lab::buffers(buffer::of(s.widths), buffer::of(weights),
-                        buffer::of(lab::random_floats(static_cast<std::size_t>(s.batch * s.widths.front()), seed)),
-                        buffer::of(lab::random_floats(static_cast<std::size_t>(s.batch * s.widths.back()), seed + 1)),
-                        last_input(seed));
+    return lab::buffers(
+        s.widths, weights, lab::random_floats(static_cast<std::size_t>(s.batch * s.widths.front()), seed),
+        lab::random_floats(static_cast<std::size_t>(s.batch * s.widths.back()), seed + 1), last_input(seed));
   };
   result.check = [s, allowed = std::move(allowed)](std::span<const buffer> before,
                                                    std::span<const buffer> got) -> std::string {

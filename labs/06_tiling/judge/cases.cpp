@@ -48,7 +48,7 @@ test_case multiply(std::string entry, const shape& s, int exponent = 0) {
     std::vector<float> a = lab::random_floats(at(s.m * s.k), seed), b = lab::random_floats(at(s.k * s.n), seed + 1);
     for (float& one : a) one = std::ldexp(one, exponent);
     for (float& one : b) one = std::ldexp(one, -exponent);
-    return lab::buffers(buffer::of(std::move(a)), buffer::of(std::move(b)));
+    return lab::buffers(std::move(a), std::move(b));
   };
   result.check = [s](std::span<const buffer> before, std::span<const buffer> outputs) {
     return lab::product_mismatch(before[0].as<float>(), before[1].as<float>(), outputs[0].as<float>(), s.m, s.n, s.k,

@@ -516,7 +516,7 @@ test_case formula(const std::string& entry, const std::string& about) {
   result.inputs = [=](std::uint64_t seed) {
     std::vector<double> numbers;
     for (const question& q : questions(entry, about, count, seed)) append(numbers, q);
-    return lab::buffers(buffer::of(numbers));
+    return lab::buffers(numbers);
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto numbers = before[0].as<double>(), got = outputs[0].as<double>();
@@ -564,7 +564,7 @@ test_case figures(const std::string& entry, const std::string& about, int tile_m
     std::vector<double> numbers;
     for (const int64_t n : sizes)
       append(numbers, {{n, n, n}, on, {{tile_m, tile_n, 256, 128, on.shared_bytes_of_sm - on.reserved_bytes, 2}}});
-    return lab::buffers(buffer::of(numbers));
+    return lab::buffers(numbers);
   };
   result.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string{}; };  // given code
   return result;
@@ -587,7 +587,7 @@ test_case pad(int64_t rows, int64_t columns, int64_t padded_rows, int64_t padded
   result.entry = "pad";
   result.parameters = {rows, columns, padded_rows, padded_columns};
   result.outputs = {{dtype::bf16, padded_rows * padded_columns}};
-  result.inputs = [=](std::uint64_t seed) { return lab::buffers(buffer::of(random_bf16(rows * columns, seed))); };
+  result.inputs = [=](std::uint64_t seed) { return lab::buffers(random_bf16(rows * columns, seed)); };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto in = before[0].as<bfloat16>();
     std::vector<float> want(at(padded_rows * padded_columns));
@@ -605,9 +605,7 @@ test_case unpad(int64_t rows, int64_t columns, int64_t padded_columns) {
   result.entry = "unpad";
   result.parameters = {rows, columns, padded_columns};
   result.outputs = {{dtype::bf16, rows * columns}};
-  result.inputs = [=](std::uint64_t seed) {
-    return lab::buffers(buffer::of(random_bf16(rows * padded_columns, seed)));
-  };
+  result.inputs = [=](std::uint64_t seed) { return lab::buffers(random_bf16(rows * padded_columns, seed)); };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto in = before[0].as<bfloat16>();
     std::vector<float> want(at(rows * columns));
@@ -640,7 +638,7 @@ test_case padded_gemm(const shape& s) {
   result.parameters = {s.m, s.n, s.k};
   result.outputs = {{dtype::bf16, s.m * s.n}, {dtype::u8, 2 * lab07::workspace_elements(s.m, s.n, s.k)}};
   result.inputs = [s](std::uint64_t seed) {
-    return lab::buffers(buffer::of(random_bf16(s.m * s.k, seed)), buffer::of(random_bf16(s.k * s.n, seed + 1)));
+    return lab::buffers(random_bf16(s.m * s.k, seed), random_bf16(s.k * s.n, seed + 1));
   };
   result.check = [s](std::span<const buffer> before, std::span<const buffer> outputs) {
     const std::vector<float> a = floats_of(before[0].as<bfloat16>()), b = floats_of(before[1].as<bfloat16>()),
@@ -659,8 +657,7 @@ test_case narrow_gemm(const shape& s) {
   result.parameters = {s.m, s.n, s.k};
   result.outputs = {{dtype::f32, s.m * s.n}};
   result.inputs = [s](std::uint64_t seed) {
-    return lab::buffers(buffer::of(lab::random_floats(at(s.m * s.k), seed)),
-                        buffer::of(lab::random_floats(at(s.k * s.n), seed + 1)));
+    return lab::buffers(lab::random_floats(at(s.m * s.k), seed), lab::random_floats(at(s.k * s.n), seed + 1));
   };
   result.check = [s](std::span<const buffer> before, std::span<const buffer> outputs) {
     return lab::product_mismatch(before[0].as<float>(), before[1].as<float>(), outputs[0].as<float>(), s.m, s.n, s.k,
@@ -682,8 +679,7 @@ test_case fixed_tile_gemm(const std::string& name, int64_t k, const std::vector<
   result.parameters.insert(result.parameters.end(), all_n.begin(), all_n.end());
   result.outputs = {{dtype::f32, results}};
   result.inputs = [=](std::uint64_t seed) {
-    return lab::buffers(buffer::of(lab::random_floats(at(most * k), seed)),
-                        buffer::of(lab::random_floats(at(k * most), seed + 1)));
+    return lab::buffers(lab::random_floats(at(most * k), seed), lab::random_floats(at(k * most), seed + 1));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     auto c = outputs[0].as<float>();

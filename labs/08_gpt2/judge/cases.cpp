@@ -139,7 +139,7 @@ test_case ranges(int64_t layers, int64_t fail_at) {
   const int64_t room = 64 * (layers + 1);
   result.parameters = {layers, fail_at, room};
   result.outputs = {{dtype::f64, room + 2}};
-  result.inputs = [](std::uint64_t) { return lab::buffers(buffer::of(doubles{0})); };
+  result.inputs = [](std::uint64_t) { return lab::buffers(doubles{0}); };
   result.check = [=](std::span<const buffer>, std::span<const buffer> outputs) {
     return check_events(outputs[0].as<double>(), static_cast<int>(layers), static_cast<int>(fail_at));
   };
@@ -281,7 +281,7 @@ test_case study() {
   result.entry = "study";
   result.where = lab::part::host;
   result.outputs = {{dtype::f64, 6}};
-  result.inputs = [](std::uint64_t) { return lab::buffers(buffer::of(std::span<const double>(a100_tf32))); };
+  result.inputs = [](std::uint64_t) { return lab::buffers(std::span<const double>(a100_tf32)); };
   result.check = [](std::span<const buffer>, std::span<const buffer>) { return std::string(); };
   return result;
 }
@@ -517,8 +517,8 @@ test_case trace(bool sums, int64_t kernels, int64_t streams, int64_t threads) {
       if (r.kind != no_record) from = std::min(from, r.start);
     const auto* const numbers = reinterpret_cast<const int64_t*>(records.data());
     const int64_t in_a_buffer = lab::random_sizes(seed + 1)(5, 90);
-    return lab::buffers(buffer::of(std::span(numbers, records.size() * sizeof(drawn_record) / sizeof(int64_t))),
-                        buffer::of(std::vector<int64_t>{from, in_a_buffer}));
+    return lab::buffers(std::span(numbers, records.size() * sizeof(drawn_record) / sizeof(int64_t)),
+                        std::vector<int64_t>{from, in_a_buffer});
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto records = before[0].as<int64_t>();
@@ -561,7 +561,7 @@ test_case counted(int64_t blocks, int64_t metrics) {
     }
     std::vector<int64_t> asked = shuffled(counted_sums + 1);
     asked.resize(at(metrics));
-    return lab::buffers(buffer::of(table), buffer::of(asked));
+    return lab::buffers(table, asked);
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto table = before[0].as<int64_t>(), asked = before[1].as<int64_t>();
@@ -696,7 +696,7 @@ test_case asked(question what, int64_t kernels, int64_t streams, int64_t threads
     for (const true_kernel& k : all) rows.insert(rows.end(), {k.name, k.block, k.stream, k.begin, k.end, k.launched});
     for (const auto& [name, s] : of.blocks) sums.insert(sums.end(), {name, s.launches, s.busy});
     sums.resize(at(2 + 3 * most_blocks));
-    return lab::buffers(buffer::of(rows), buffer::of(sums));
+    return lab::buffers(rows, sums);
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     std::vector<true_kernel> all;
@@ -764,9 +764,8 @@ test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels, b
   result.parameters = {rows, channels};
   result.outputs = {{dtype::f32, rows * channels}};
   result.inputs = [=](std::uint64_t seed) {
-    return lab::buffers(buffer::of(rows_to_normalize(rows, channels, flat, 100.0f, seed)),
-                        buffer::of(norm_weights(channels, seed)),
-                        buffer::of(lab::random_floats(at(channels), seed + 3)));
+    return lab::buffers(rows_to_normalize(rows, channels, flat, 100.0f, seed), norm_weights(channels, seed),
+                        lab::random_floats(at(channels), seed + 3));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const floats want = normalized(before[0].as<float>(), before[1].as<float>(), before[2].as<float>());
@@ -792,7 +791,7 @@ test_case of_many(const std::string& entry, int64_t n) {
     doubles first(at(n)), second(at(n));
     for (double& one : first) one = static_cast<double>(draw(1, 99));
     for (double& one : second) one = static_cast<double>(draw(0, 60));
-    return lab::buffers(buffer::of(first), buffer::of(second));
+    return lab::buffers(first, second);
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto first = before[0].as<double>(), second = before[1].as<double>();
@@ -837,7 +836,7 @@ test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, in
     }
     for (int64_t i = 0; i < n; ++i)
       if (i % tokens > i / tokens % tokens) scores[at(i)] = std::numeric_limits<float>::quiet_NaN();
-    return lab::buffers(buffer::of(scores));
+    return lab::buffers(scores);
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto in = before[0].as<float>();
@@ -873,9 +872,8 @@ test_case residual_norm(int64_t rows, int64_t channels, bool flat = false) {
     floats y = lab::random_floats(at(n), seed + 5);
     for (float& one : y) one *= flat ? 5e-3f : 1.0f;
     if (flat) std::fill_n(y.begin(), channels, 0.25f);
-    return lab::buffers(buffer::of(rows_to_normalize(rows, channels, flat, 200.0f, seed)), buffer::of(y),
-                        buffer::of(norm_weights(channels, seed)),
-                        buffer::of(lab::random_floats(at(channels), seed + 3)));
+    return lab::buffers(rows_to_normalize(rows, channels, flat, 200.0f, seed), y, norm_weights(channels, seed),
+                        lab::random_floats(at(channels), seed + 3));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     floats sums(before[0].as<float>().begin(), before[0].as<float>().end());
@@ -927,7 +925,7 @@ test_case attention_heads(int64_t tokens, int64_t channels, int64_t heads) {
       for (int64_t c = 0; c < 2 * channels; ++c) qkv[at(3 * t * channels + c)] *= far && c < channels ? 100.0f : 2.0f;
     }
     // Only Eigen's product takes the second input.
-    return lab::buffers(buffer::of(qkv), buffer::of(lab::random_floats(at(tokens * channels), seed + 2)));
+    return lab::buffers(qkv, lab::random_floats(at(tokens * channels), seed + 2));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto qkv = before[0].as<float>(), got = outputs[0].as<float>();
@@ -960,7 +958,7 @@ test_case residual_add(int64_t n) {
   result.parameters = {n};
   result.outputs = {{dtype::f32, n}};
   result.inputs = [n](std::uint64_t seed) {
-    return lab::buffers(buffer::of(lab::random_floats(at(n), seed)), buffer::of(lab::random_floats(at(n), seed + 1)));
+    return lab::buffers(lab::random_floats(at(n), seed), lab::random_floats(at(n), seed + 1));
   };
   result.check = [](std::span<const buffer> before, std::span<const buffer> outputs) {
     floats want(before[0].as<float>().begin(), before[0].as<float>().end());
@@ -990,7 +988,7 @@ test_case forward(const gpt2::config& c, int64_t batch, int64_t length, block yo
     return ids;
   };
   result.inputs = [=](std::uint64_t seed) {
-    return lab::buffers(buffer::of(gpt2::random_checkpoint(c, seed).weights), buffer::of(tokens(seed)));
+    return lab::buffers(gpt2::random_checkpoint(c, seed).weights, tokens(seed));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto weights = before[0].as<float>();

@@ -164,7 +164,7 @@ test_case encode(format f) {
   result.inputs = [=](std::uint64_t seed) {
     floats all = to_encode(f, seed);
     all.resize(at(count), 1.0f);
-    return lab::buffers(buffer::of(all));
+    return lab::buffers(all);
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto values = before[0].as<float>();
@@ -190,7 +190,7 @@ test_case decode(format f) {
     for (std::size_t i = 0; i < codes.size(); ++i)
       codes[i] = static_cast<std::int32_t>(f == fp32 ? random() : i << descriptions[f].bits_below);
     std::shuffle(codes.begin(), codes.end(), random);
-    return lab::buffers(buffer::of(codes));
+    return lab::buffers(codes);
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto codes = before[0].as<std::int32_t>();
@@ -264,7 +264,7 @@ float right_descend(float w, float rate, float gradient, std::size_t steps, form
 template <class Inputs, class Right>
 test_case reduction(std::string id, std::vector<int64_t> parameters, Inputs inputs, bool may_fuse, Right right) {
   test_case result = host_case(std::move(id), std::move(parameters), {{dtype::f64, 1}});  // f64 for predictions
-  result.inputs = [=](std::uint64_t seed) { return lab::buffers(buffer::of(inputs(seed))); };
+  result.inputs = [=](std::uint64_t seed) { return lab::buffers(inputs(seed)); };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto x = before[0].as<float>();
     const auto got = static_cast<float>(outputs[0].as<double>()[0]), want = right(x);
@@ -326,9 +326,7 @@ floats powers(int64_t n, std::uint64_t) {
 
 test_case lost(const std::string& name, floats (*make)(int64_t, std::uint64_t), int64_t n, float scale) {
   test_case result = host_case(fmt::format("lost/{}-{}", name, scale), {n}, {{dtype::f64, 1}});
-  result.inputs = [=](std::uint64_t seed) {
-    return lab::buffers(buffer::of(make(n, seed)), buffer::of(floats{scale}));
-  };
+  result.inputs = [=](std::uint64_t seed) { return lab::buffers(make(n, seed), floats{scale}); };
   result.check = [](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const float factor = before[1].as<float>()[0];
     double want = 0;
@@ -350,7 +348,7 @@ test_case loss_scale(const std::string& name, const floats& most, int64_t n) {
       const int64_t places[] = {n - 1, 0, static_cast<int64_t>(seed % static_cast<std::uint64_t>(n))};
       x[at(r * n + places[r % 3])] = r % 2 == 0 ? most[at(r)] : -most[at(r)];
     }
-    return lab::buffers(buffer::of(x));
+    return lab::buffers(x);
   };
   result.check = [=](std::span<const buffer>, std::span<const buffer> outputs) {
     const auto got = outputs[0].as<double>();
@@ -460,7 +458,7 @@ test_case quantize(const group_kind& kind, int64_t groups) {
       kind.is_mx() ? lab::buffer_spec{dtype::u8, groups} : lab::buffer_spec{dtype::f32, groups};
   test_case result =
       host_case(fmt::format("quantize_{}/{}", kind.name, groups), {groups}, {{dtype::u8, groups * kind.bytes}, scales});
-  result.inputs = [=](std::uint64_t seed) { return lab::buffers(buffer::of(to_quantize(kind, groups, seed))); };
+  result.inputs = [=](std::uint64_t seed) { return lab::buffers(to_quantize(kind, groups, seed)); };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto x = before[0].as<float>();
     const auto bytes = outputs[0].as<std::uint8_t>();
@@ -495,8 +493,7 @@ test_case dequantize(const group_kind& kind, int64_t groups) {
     for (std::uint8_t& one : bytes) one = static_cast<std::uint8_t>(random());
     for (std::uint8_t& one : exponents) one = static_cast<std::uint8_t>(random() % 253);
     if (groups > 1) exponents[at(groups / 2)] = 0;  // 2^-127, a subnormal number
-    return lab::buffers(buffer::of(bytes),
-                        kind.is_mx() ? buffer::of(exponents) : buffer::of(lab::random_floats(at(groups), seed)));
+    return lab::buffers(bytes, kind.is_mx() ? buffer::of(exponents) : buffer::of(lab::random_floats(at(groups), seed)));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     floats want;
@@ -568,7 +565,7 @@ test_case matvec(const group_kind& kind, int64_t rows, int64_t columns, float si
         codes[at(i)] = static_cast<std::uint8_t>(group % groups == group / groups % groups ? all : none);
       }
     }
-    return lab::buffers(buffer::of(std::move(codes)), buffer::of(std::move(scales)), buffer::of(std::move(x)));
+    return lab::buffers(std::move(codes), std::move(scales), std::move(x));
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto x = before[2].as<float>(), y = outputs[0].as<float>(), scales = before[1].as<float>();
@@ -633,8 +630,7 @@ test_case gemm(const char* entry, const shape& s, int of_a = 0, int of_b = 0) {
   result.parameters = {s.m, s.n, s.k};
   result.outputs = {{dtype::bf16, s.m * s.n}};
   result.inputs = [=](std::uint64_t seed) {
-    return lab::buffers(buffer::of(random_bf16(s.m * s.k, seed, of_a)),
-                        buffer::of(random_bf16(s.k * s.n, seed + 1, of_b)));
+    return lab::buffers(random_bf16(s.m * s.k, seed, of_a), random_bf16(s.k * s.n, seed + 1, of_b));
   };
   const double unit = std::ldexp(0x1p-24, of_a + of_b);
   result.check = [s, unit](std::span<const buffer> before, std::span<const buffer> outputs) {

@@ -242,9 +242,8 @@ test_case rotate_append(int64_t heads, int64_t kv_heads, int64_t size, int64_t c
   c.outputs = {
       {dtype::f32, heads * size}, {dtype::bf16, kv_heads * capacity * size}, {dtype::bf16, kv_heads * capacity * size}};
   c.inputs = [=](std::uint64_t seed) {
-    return lab::buffers(buffer::of(lab::random_floats(at((heads + 2 * kv_heads) * size), seed)),
-                        buffer::of(rotary_of(capacity, size, seed)),
-                        buffer::of(std::vector<std::int32_t>{static_cast<std::int32_t>(position)}));
+    return lab::buffers(lab::random_floats(at((heads + 2 * kv_heads) * size), seed), rotary_of(capacity, size, seed),
+                        std::vector<std::int32_t>{static_cast<std::int32_t>(position)});
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto qkv = before[0].as<float>(), angles = before[1].as<float>().subspan(at(position * size), at(size));
@@ -350,8 +349,7 @@ test_case attend(int64_t heads, int64_t kv_heads, int64_t size, int64_t capacity
     numbers keys = rounded(k), values = rounded(v);
     for (std::size_t i = 0; i < keys.size(); ++i)
       if (static_cast<int64_t>(i) / size % capacity > position) keys[i].bits = values[i].bits = 0xFFFF;
-    return lab::buffers(buffer::of(q), buffer::of(keys), buffer::of(values),
-                        buffer::of(std::vector<std::int32_t>{static_cast<std::int32_t>(position)}));
+    return lab::buffers(q, keys, values, std::vector<std::int32_t>{static_cast<std::int32_t>(position)});
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const doubles q = widened(before[0].as<float>());

@@ -104,7 +104,7 @@ test_case merge(int64_t rows, int64_t size) {
         }
       }
     }
-    return lab::buffers(buffer::of(out), buffer::of(lse), buffer::of(other), buffer::of(other_lse));
+    return lab::buffers(out, lse, other, other_lse);
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto a = before[0].as<float>(), b = before[2].as<float>(), got = outputs[0].as<float>();

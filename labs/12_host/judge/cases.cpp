@@ -121,7 +121,7 @@ test_case file_case(const std::string& entry, const std::string& name, const wei
     }
     std::vector<std::uint8_t> text(path.begin(), path.end());
     text.push_back(0);
-    return lab::buffers(buffer::of(text), buffer::of(table));
+    return lab::buffers(text, table);
   };
   c.work.bytes = static_cast<double>(most_of_file(w));
   return c;
@@ -220,7 +220,7 @@ test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_
     // Each token has a twin with the same sums.
     for (std::size_t i = head.size() / 2; width % 2 == 1 && vocabulary % 2 == 0 && i < head.size(); ++i)
       head[i] = head[i - head.size() / 2];
-    return lab::buffers(buffer::of(std::move(embedding)), buffer::of(std::move(head)));
+    return lab::buffers(std::move(embedding), std::move(head));
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto embedding = before[0].as<std::int32_t>(), head = before[1].as<std::int32_t>();
@@ -352,7 +352,7 @@ test_case attention_case(int64_t tokens, int64_t size, const likes& l = {}) {
     for (float& one : q) one = around * l.spread * one + (l.below ? far : 0.0f);
     for (float& one : k) one = around * one + (l.below ? -far : 0.125f);
     for (float& one : v) one += 0.25f;
-    return lab::buffers(buffer::of(std::move(q)), buffer::of(std::move(k)), buffer::of(std::move(v)));
+    return lab::buffers(std::move(q), std::move(k), std::move(v));
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto q = before[0].as<float>(), k = before[1].as<float>(), v = before[2].as<float>(),
@@ -386,7 +386,7 @@ test_case count_case(int64_t n, int64_t workers) {
     std::vector<std::int32_t> x(at(n));
     std::uint64_t state = seed;
     for (std::int32_t& one : x) one = static_cast<std::int32_t>(lab::splitmix64(state) % 5) - 1;  // 3 of 5
-    return lab::buffers(buffer::of(x));
+    return lab::buffers(x);
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto x = before[0].as<std::int32_t>();
@@ -438,8 +438,7 @@ test_case forward_case(int64_t layers, int64_t n) {
   c.outputs = {{dtype::f32, n}};
   c.inputs = [=](std::uint64_t seed) {
     std::uint64_t state = seed;
-    return lab::buffers(buffer::of(lab::random_floats(at(n), seed)),
-                        buffer::of(std::vector{static_cast<int64_t>(lab::splitmix64(state))}));
+    return lab::buffers(lab::random_floats(at(n), seed), std::vector{static_cast<int64_t>(lab::splitmix64(state))});
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto got = outputs[0].as<float>();

@@ -48,9 +48,7 @@ lab::tolerance sum_of(int64_t n) { return {static_cast<double>(n) * static_cast<
 test_case kv_scores(int64_t length, int64_t size) {
   return floats_case(
       "kv_scores", {length, size}, length, sum_of(size),
-      [=](std::uint64_t seed) {
-        return lab::buffers(buffer::of(some(size, seed)), buffer::of(some(length * size, seed + 1)));
-      },
+      [=](std::uint64_t seed) { return lab::buffers(some(size, seed), some(length * size, seed + 1)); },
       [=](std::span<const buffer> in) {
         floats scores;
         for (int64_t t = 0; t < length; ++t) {
@@ -66,7 +64,7 @@ test_case page_rows(int64_t pages, int64_t each, int64_t hot, int64_t more, int6
   const int64_t all = pages * each * size;
   return floats_case(
       "page_rows", {pages, each, hot, more, size}, all, {},
-      [=](std::uint64_t seed) { return lab::buffers(buffer::of(some(all + more * size, seed))); },
+      [=](std::uint64_t seed) { return lab::buffers(some(all + more * size, seed)); },
       [=](std::span<const buffer> in) { return floats(in[0].as<float>().begin(), in[0].as<float>().begin() + all); });
 }
 
@@ -82,7 +80,7 @@ test_case row_sums(int64_t rows, int64_t most) {
         for (int64_t r = 0; r < rows; ++r)
           first.push_back(
               static_cast<int>(r + 1 == rows ? tiles : std::min<int64_t>(tiles, first.back() + size(0, most))));
-        return lab::buffers(buffer::of(some(tiles * tile, seed)), buffer::of(first));
+        return lab::buffers(some(tiles * tile, seed), first);
       },
       [=](std::span<const buffer> in) {
         floats sums;
@@ -110,7 +108,7 @@ test_case head_sums(const std::string& entry, int64_t heads, int64_t room, int64
       [=](std::uint64_t seed) {
         std::vector<int> lengths = drawn_ints(heads, least, room, seed);
         lengths[0] = 1;
-        return lab::buffers(buffer::of(some(heads * room, seed)), buffer::of(lengths));
+        return lab::buffers(some(heads * room, seed), lengths);
       },
       [=](std::span<const buffer> in) {
         floats sums;
@@ -131,7 +129,7 @@ test_case pad_rows(int64_t rows, int64_t room, int64_t unit) {
         std::vector<int> first(1, 0);
         for (const int units : drawn_ints(rows, 0, room / unit, seed))
           first.push_back(first.back() + units * static_cast<int>(unit));
-        return lab::buffers(buffer::of(some(rows * room, seed)), buffer::of(first));
+        return lab::buffers(some(rows * room, seed), first);
       },
       [=](std::span<const buffer> in) {
         floats out(static_cast<std::size_t>(rows * room));
@@ -155,7 +153,7 @@ test_case slot_rows(int64_t count, int64_t size) {
         std::vector<int> slots = drawn_ints(count, 0, each - 1, seed + 1);
         for (int64_t i = 0; i < count; ++i)
           slots[static_cast<std::size_t>(i)] += static_cast<int>((count - 1 - i) * each);
-        return lab::buffers(buffer::of(rows), buffer::of(slots));
+        return lab::buffers(rows, slots);
       },
       [=](std::span<const buffer> in) {
         floats out;
@@ -174,7 +172,7 @@ test_case pick_expert(int64_t tokens, int64_t experts) {
         floats scores = some(tokens * experts, seed);
         for (std::size_t i = 0; i < scores.size(); ++i)
           scores[i] += 300 * (static_cast<float>(i / static_cast<std::size_t>(experts) % 3) - 1);
-        return lab::buffers(buffer::of(scores), buffer::of(allowed));
+        return lab::buffers(scores, allowed);
       },
       nullptr);
   c.outputs = {{dtype::i32, tokens}, {dtype::f32, tokens}};
@@ -207,7 +205,7 @@ test_case two_streams(int64_t first, int64_t n) {
       [=](std::uint64_t seed) {
         floats in = some(n, seed);
         for (float& x : in) x = std::abs(x);  // no sum cancels
-        return lab::buffers(buffer::of(in));
+        return lab::buffers(in);
       },
       [=](std::span<const buffer> in) {
         floats out;
@@ -220,8 +218,7 @@ test_case two_streams(int64_t first, int64_t n) {
 test_case row_norms(int64_t rows, int64_t size) {
   const int64_t all = std::max<int64_t>(rows * size, 1);
   test_case c = floats_case(
-      "row_norms", {rows, size}, all, {0, 2.4e-7},
-      [=](std::uint64_t seed) { return lab::buffers(buffer::of(some(all, seed))); },
+      "row_norms", {rows, size}, all, {0, 2.4e-7}, [=](std::uint64_t seed) { return lab::buffers(some(all, seed)); },
       [=](std::span<const buffer> in) {
         floats out;
         for (int64_t r = 0; r < rows; ++r) {
@@ -259,7 +256,7 @@ test_case tree_sums(int64_t trees, int64_t nodes) {
             sibling[node] = child[of];
             child[of] = static_cast<int>(node);
           }
-        return lab::buffers(buffer::of(some(trees * nodes, seed)), buffer::of(child), buffer::of(sibling));
+        return lab::buffers(some(trees * nodes, seed), child, sibling);
       },
       [=](std::span<const buffer> in) {
         floats sums;
@@ -287,7 +284,7 @@ floats rounded_to_scales(std::span<const float> in) {
 
 test_case group_scales(int64_t n) {
   return floats_case(
-      "group_scales", {n}, n, {0, 1e-6}, [=](std::uint64_t seed) { return lab::buffers(buffer::of(some(n, seed))); },
+      "group_scales", {n}, n, {0, 1e-6}, [=](std::uint64_t seed) { return lab::buffers(some(n, seed)); },
       [=](std::span<const buffer> in) { return rounded_to_scales(in[0].as<float>()); });
 }
 
@@ -295,7 +292,7 @@ test_case group_scales(int64_t n) {
 test_case group_scales_in_turn(int64_t n, int64_t other) {
   return floats_case(
       "group_scales_in_turn", {n, other}, n + other, {0, 1e-6},
-      [=](std::uint64_t seed) { return lab::buffers(buffer::of(some(n + other, seed))); },
+      [=](std::uint64_t seed) { return lab::buffers(some(n + other, seed)); },
       [=](std::span<const buffer> in) {
         const auto first = static_cast<std::size_t>(n);
         floats out = rounded_to_scales(in[0].as<float>().first(first));
@@ -313,7 +310,7 @@ test_case long_rows(int64_t rows, int64_t room) {
         floats in = some(rows * room, seed);
         for (int64_t r = 2; r < rows; r += 3)  // far below zero
           for (int64_t i = 0; i < room; ++i) in[static_cast<std::size_t>(r * room + i)] -= 1e5f;
-        return lab::buffers(buffer::of(in), buffer::of(lengths));
+        return lab::buffers(in, lengths);
       },
       [=](std::span<const buffer> in) {
         floats out;
@@ -349,7 +346,7 @@ test_case prefix_hits(int64_t prompts, int64_t room) {
       first.push_back(static_cast<int>(tokens.size()));
     }
     tokens.resize(static_cast<std::size_t>(prompts * room));  // the same size for each seed
-    return lab::buffers(buffer::of(tokens), buffer::of(first));
+    return lab::buffers(tokens, first);
   };
   c.check = [=](std::span<const buffer> in, std::span<const buffer> out) -> std::string {
     const std::span<const int> first = in[1].as<int>();

@@ -76,7 +76,7 @@ test_case gelu_backward(int64_t n) {
     floats in = lab::long_tailed_floats(at(n), 6.0f, 120.0f, seed);
     for (float& x : in)
       if (std::abs(x) > 115.0f) x *= 1e28f;
-    return lab::buffers(buffer::of(in), buffer::of(lab::random_floats(at(n), seed + 1)));
+    return lab::buffers(in, lab::random_floats(at(n), seed + 1));
   };
   c.check = [](std::span<const buffer> before, std::span<const buffer> got) {
     const auto in = before[0].as<float>(), d_out = before[1].as<float>();
@@ -124,9 +124,8 @@ test_case layer_norm_backward(int64_t rows, int64_t channels, bool again = false
         at(channels));
     floats d_weight = lab::random_floats(at(channels), seed + 2), d_bias = lab::random_floats(at(channels), seed + 3);
     for (float& d : d_weight) d *= 10.0f;
-    return lab::buffers(buffer::of(x), buffer::of(weight), buffer::of(mean), buffer::of(rstd),
-                        buffer::of(lab::random_floats(x.size(), seed + 4)),
-                        buffer::of(lab::random_floats(x.size(), seed + 5)), buffer::of(d_weight), buffer::of(d_bias));
+    return lab::buffers(x, weight, mean, rstd, lab::random_floats(x.size(), seed + 4),
+                        lab::random_floats(x.size(), seed + 5), d_weight, d_bias);
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> got) -> std::string {
     const auto x = before[0].as<float>(), weight = before[1].as<float>(), mean = before[2].as<float>(),
@@ -233,7 +232,7 @@ test_case cross_entropy(int64_t rows, int64_t vocabulary, int64_t pitch, float s
       const float padding = r % 2 == 0 ? std::numeric_limits<float>::quiet_NaN() : 3e38f;
       std::fill(row.begin() + vocabulary, row.end(), padding);
     }
-    return lab::buffers(buffer::of(std::move(logits)), buffer::of(std::move(targets)));
+    return lab::buffers(std::move(logits), std::move(targets));
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> got) -> std::string {
     const auto logits = before[0].as<float>();
@@ -297,8 +296,7 @@ test_case adamw(const std::string& entry, int64_t n, int64_t step, const setting
       v[i] = step == 1 ? 0.0f : none * (magnitude * v[i]) * (magnitude * v[i]);
       m[i] *= step == 1 ? 0.0f : none * magnitude;
     });
-    return lab::buffers(buffer::of(std::move(w)), buffer::of(std::move(m)), buffer::of(std::move(v)),
-                        buffer::of(std::move(g)));
+    return lab::buffers(std::move(w), std::move(m), std::move(v), std::move(g));
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> got) -> std::string {
     const auto w = before[0].as<float>(), m = before[1].as<float>(), v = before[2].as<float>(),

@@ -95,12 +95,12 @@ inline lab::test_case choose_layers_case(int layers, int percent) {
     const std::int64_t inner = residual * draw(1, 15) + draw(0, residual);
     const std::int64_t least = (layers + 1) * residual + inner, most = least + (layers - 1) * inner;
     if (percent > 100'000)  // more than any number of layers in 32 bits needs
-      return lab::buffers(lab::buffer::of(
-          std::vector<std::int64_t>{draw(1, 15), 1, std::numeric_limits<std::int64_t>::max() - draw(0, 9)}));
+      return lab::buffers(
+          std::vector<std::int64_t>{draw(1, 15), 1, std::numeric_limits<std::int64_t>::max() - draw(0, 9)});
     // Sometimes exactly what a number of layers needs, or a byte less.
     std::int64_t budget = least + (most - least) * percent / 100;
     if (draw(0, 1) == 1) budget = std::max(least, budget - (budget - least) % inner - draw(0, 1));
-    return lab::buffers(lab::buffer::of(std::vector<std::int64_t>{inner, residual, budget}));
+    return lab::buffers(std::vector<std::int64_t>{inner, residual, budget});
   };
   result.check = [=](std::span<const lab::buffer> before, std::span<const lab::buffer> got) -> std::string {
     const auto sizes = before[0].as<std::int64_t>();
@@ -137,7 +137,7 @@ inline lab::test_case training_step_case(int layers, int micro_batches, int perc
     const auto never = draw(0, micro_batches - 1);
     for (int m = 0; m < micro_batches; ++m)
       targets.push_back(m != never && draw(0, 2) == 0 ? 0 : static_cast<std::int32_t>(draw(1, 1000)));
-    return lab::buffers(lab::buffer::of(keep), lab::buffer::of(targets));
+    return lab::buffers(keep, targets);
   };
   result.check = [=](std::span<const lab::buffer> before, std::span<const lab::buffer> got) -> std::string {
     const auto flags = before[0].as<std::uint8_t>();
@@ -352,9 +352,8 @@ inline lab::test_case training_case(const std::string& entry, const training_sha
     targets[0] = 1;  // one at least
     keep_flags keep(static_cast<std::size_t>(s.config.layers));
     std::fill_n(keep.rbegin(), s.kept, std::uint8_t{1});
-    return lab::buffers(lab::buffer::of(gpt2::random_checkpoint(s.config, seed).weights), lab::buffer::of(tokens),
-                        lab::buffer::of(targets), lab::buffer::of(keep),
-                        lab::buffer::of(std::vector<float>{3e-3f, 0.1f}));
+    return lab::buffers(gpt2::random_checkpoint(s.config, seed).weights, tokens, targets, keep,
+                        std::vector<float>{3e-3f, 0.1f});
   };
   result.check = [s, deep, runs](std::span<const lab::buffer> before, std::span<const lab::buffer> got) -> std::string {
     if (const std::string wrong = training_wrong(s, before, got, deep); !wrong.empty()) return wrong;

@@ -161,7 +161,7 @@ test_case pages(const pager_plan& plan, const std::string& label = "") {
   const int count = plan.operations + plan.names;
   c.parameters = {plan.pages, plan.page_tokens, count};
   c.outputs = {{dtype::i32, count * width_of_answer(plan.pages)}};
-  c.inputs = [=](std::uint64_t seed) { return lab::buffers(buffer::of(operations_of(plan, seed))); };
+  c.inputs = [=](std::uint64_t seed) { return lab::buffers(operations_of(plan, seed)); };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     pager_judge judge(plan);
     const int32_t *next = before[0].as<int32_t>().data(), *answer = outputs[0].as<int32_t>().data();
@@ -272,7 +272,7 @@ test_case serve(const day& d) {
                      d.together > 1 ? "-bursts" : "");
   c.where = lab::part::host;
   c.outputs = {{dtype::i64, 1 + 8 * std::max(1, d.requests * (d.output + 1))}};
-  c.inputs = [=](std::uint64_t seed) { return lab::buffers(buffer::of(numbers_of(workload_for(d, seed)))); };
+  c.inputs = [=](std::uint64_t seed) { return lab::buffers(numbers_of(workload_for(d, seed))); };
   c.check = [](std::span<const buffer> before, std::span<const buffer> outputs) {
     return wrong_day(workload_of(before[0].as<double>().data()), outputs[0].as<int64_t>());
   };
@@ -448,7 +448,7 @@ test_case paged(const batch_shape& s) {
     for (std::size_t i = 0; i < used.size(); ++i)
       if (!used[i])
         for (std::size_t j = i * at(row); j < (i + 1) * at(row); ++j) k[j].bits = v[j].bits = 0xFFFF;  // NaN
-    return lab::buffers(buffer::of(q), buffer::of(k), buffer::of(v), buffer::of(table), buffer::of(lengths));
+    return lab::buffers(q, k, v, table, lengths);
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto q = before[0].as<float>(), out = outputs[0].as<float>();
@@ -508,7 +508,7 @@ test_case batched(int64_t batch, int64_t rows, int64_t columns) {
     floats w = lab::random_floats(at(rows * columns), seed), x = lab::random_floats(at(batch * columns), seed + 1);
     for (float& one : x) one += 0.25f;
     for (floats* const all : {&w, &x}) all->resize(all->size() + 64, std::numeric_limits<float>::quiet_NaN());
-    return lab::buffers(buffer::of(std::move(x)), buffer::of(std::move(w)));  // as Eigen's factors, for the ceiling
+    return lab::buffers(std::move(x), std::move(w));  // as Eigen's factors, for the ceiling
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto x = before[0].as<float>(), w = before[1].as<float>(), y = outputs[0].as<float>();
