@@ -8,6 +8,7 @@
 
 #include "lab/ceilings.hpp"
 #include "result/words.hpp"
+#include "sandbox/channel.hpp"
 #include "sandbox/executor.hpp"
 
 namespace grading {
