@@ -166,7 +166,8 @@ def race(work, amount, unit, programs, sample, want, tolerance, rounds=40):
 
 def keep(work):
     results["works"].append(work)
-    pathlib.Path(sys.argv[1]).write_text(json.dumps(results, indent=1) + "\n")
+    a_row_a_line = re.sub(r"\{(?:[^{}]|\{[^{}]*\})*\}", lambda row: re.sub(r"\s*\n\s*", " ", row[0]), json.dumps(results, indent=1))
+    pathlib.Path(sys.argv[1]).write_text(a_row_a_line + "\n")
 
 
 def chosen(work):
