@@ -97,7 +97,7 @@ refuses '<!-- code: solutions/03_coalescing/handin/transpose.cu no_such_marker -
 refuses "<!-- code: $place/long.cpp long -->" '25 lines of code'
 refuses '{{solutions/08_gpt2/WORKLOG.md > no such block > launches}}' '0 tables.*no such block'
 refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 > no such pass : .1f}}' 'no "no such pass"'
-refuses '{{solutions/results/nvidia-h200/attention11.json > rows > 99 > tflops : .1f}}' 'no "99"'
+refuses '{{solutions/results/nvidia-h200/comparison.json > works > 99 > amount : .1f}}' 'no "99"'
 refuses '{{solutions/results/nvidia-h200/gpt2.json > blocks > B4 T64 : .1f}}' 'is not a number'
 refuses '{{solutions/results/nvidia-h200/gpt2.json}}' 'wanted FILE.md'
 # reports TEXT DECK [LANGUAGE]: a lecture with this fault must be refused

@@ -60,8 +60,8 @@ LIBRARIES = {
         extern "C" void mma(bf16* out, float* lse, bf16* q, bf16* k, bf16* v, int heads, int tokens, int size, int causal) {
           lab11::attention_bf16(out, lse, q, k, v, heads, tokens, size, causal != 0, nullptr);
         }
-        extern "C" void wgmma(bf16* out, float* lse, bf16* q, bf16* k, bf16* v, int heads, int tokens, int, int causal) {
-          lab11::attention_hopper(out, lse, q, k, v, heads, tokens, causal != 0, nullptr);
+        extern "C" void wgmma(bf16* out, float* lse, bf16* q, bf16* k, bf16* v, int heads, int tokens, int size, int causal) {
+          lab11::attention_hopper(out, lse, q, k, v, heads, tokens, size, causal != 0, nullptr);
         }'''),
     # Each project's own files, with its flags.
     "SGEMM_CUDA": ([], [], f'''#include "src/runner.cu"
@@ -282,11 +282,8 @@ def attentions(libraries):
                     with sdpa_kernel(backend):
                         return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
-                programs = {"ours, mma.sync": into(libraries["lab11"].mma)}
-                if size == 128:
-                    programs["ours, wgmma"] = into(libraries["lab11"].wgmma)
-                programs["cuDNN"] = lambda: sdpa(SDPBackend.CUDNN_ATTENTION)
-                programs["FlashAttention-2"] = lambda: sdpa(SDPBackend.FLASH_ATTENTION)
+                programs = {"ours, mma.sync": into(libraries["lab11"].mma), "ours, wgmma": into(libraries["lab11"].wgmma),
+                            "cuDNN": lambda: sdpa(SDPBackend.CUDNN_ATTENTION), "FlashAttention-2": lambda: sdpa(SDPBackend.FLASH_ATTENTION)}
                 if "TRITON" in clones:
                     fused = tutorial("06-fused-attention", "never")
                     programs["Triton's tutorial"] = lambda: fused.attention(*halves, causal, 1 / math.sqrt(size), False)

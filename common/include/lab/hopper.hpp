@@ -199,17 +199,18 @@ __device__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(under_way) : "memory");
 }
 
-#define LAB_EIGHT(i)                                                                                          \
+#define LAB_EIGHT(d, i)                                                                                       \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
       "+f"(d[i + 7])
-#define LAB_SUMS_64(i)                                                                                        \
-  LAB_EIGHT(i), LAB_EIGHT(i + 8), LAB_EIGHT(i + 16), LAB_EIGHT(i + 24), LAB_EIGHT(i + 32), LAB_EIGHT(i + 40), \
-      LAB_EIGHT(i + 48), LAB_EIGHT(i + 56)
-#define LAB_NUMBERS_64                                                                                   \
+#define LAB_SUMS_32(d, i) LAB_EIGHT(d, i), LAB_EIGHT(d, i + 8), LAB_EIGHT(d, i + 16), LAB_EIGHT(d, i + 24)
+#define LAB_SUMS_64(d, i) LAB_SUMS_32(d, i), LAB_SUMS_32(d, i + 32)
+#define LAB_NUMBERS_32                                                                                   \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, " \
-  "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, " \
-  "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, " \
-  "%62, %63"
+  "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define LAB_NUMBERS_64                                                                                     \
+  LAB_NUMBERS_32                                                                                           \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, " \
+  "%52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 #define LAB_NUMBERS_128                                                                                    \
   LAB_NUMBERS_64                                                                                           \
   ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, "      \
@@ -221,7 +222,16 @@ __device__ void wait_for_products() {
 /// wait.
 template <int under_way>
 __device__ void wait_for_products(float (&d)[64]) {
-  asm volatile("wgmma.wait_group.sync.aligned %64;" : LAB_SUMS_64(0) : "n"(under_way) : "memory");
+  asm volatile("wgmma.wait_group.sync.aligned %64;" : LAB_SUMS_64(d, 0) : "n"(under_way) : "memory");
+}
+template <int under_way>
+__device__ void wait_for_products(float (&d)[32]) {
+  asm volatile("wgmma.wait_group.sync.aligned %32;" : LAB_SUMS_32(d, 0) : "n"(under_way) : "memory");
+}
+/// For the sums of two products: after a wait for one alone, code that moves the other's makes ptxas run them in turn.
+template <int under_way>
+__device__ void wait_for_products(float (&d)[32], float (&e)[32]) {
+  asm volatile("wgmma.wait_group.sync.aligned %64;" : LAB_SUMS_32(d, 0), LAB_SUMS_32(e, 0) : "n"(under_way) : "memory");
 }
 
 /// d = a b + (add ? d : 0), in bf16: 64 x 256 = 64 x 16 times 16 x 256. Rows of a are along k, those of b are not, as
@@ -230,7 +240,7 @@ __device__ inline void multiply(float (&d)[128], std::uint64_t a, std::uint64_t 
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\nwgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "
       "{" LAB_NUMBERS_128 "}, %128, %129, p, 1, 1, 0, 1;\n}"
-      : LAB_SUMS_64(0), LAB_SUMS_64(64)
+      : LAB_SUMS_64(d, 0), LAB_SUMS_64(d, 64)
       : "l"(a), "l"(b), "r"(add));
 }
 /// d = a b^T + …, in e4m3: 64 x 256 = 64 x 32 times 32 x 256. Rows of both are along k (m64n256k32).
@@ -238,7 +248,7 @@ __device__ inline void multiply_transposed_e4m3(float (&d)[128], std::uint64_t a
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\nwgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 "
       "{" LAB_NUMBERS_128 "}, %128, %129, p, 1, 1;\n}"
-      : LAB_SUMS_64(0), LAB_SUMS_64(64)
+      : LAB_SUMS_64(d, 0), LAB_SUMS_64(d, 64)
       : "l"(a), "l"(b), "r"(add));
 }
 /// d = a b^T + …, in bf16: 64 x 128 = 64 x 16 times 16 x 128. Rows of both are along k (m64n128k16).
@@ -246,7 +256,7 @@ __device__ inline void multiply_transposed(float (&d)[64], std::uint64_t a, std:
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
       "{" LAB_NUMBERS_64 "}, %64, %65, p, 1, 1, 0, 0;\n}"
-      : LAB_SUMS_64(0)
+      : LAB_SUMS_64(d, 0)
       : "l"(a), "l"(b), "r"(add));
 }
 /// d = a b + …, in bf16: 64 x 128 = 64 x 16 times 16 x 128, a from registers: a thread holds the same elements of its
@@ -255,12 +265,30 @@ __device__ inline void multiply(float (&d)[64], const unsigned (&a)[4], std::uin
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
       "{" LAB_NUMBERS_64 "}, {%64, %65, %66, %67}, %68, p, 1, 1, 1;\n}"
-      : LAB_SUMS_64(0)
+      : LAB_SUMS_64(d, 0)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+
+/// The same two with 64 columns of sums and a from registers (m64n64k16).
+__device__ inline void multiply_transposed(float (&d)[32], const unsigned (&a)[4], std::uint64_t b, int add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+      "{" LAB_NUMBERS_32 "}, {%32, %33, %34, %35}, %36, p, 1, 1, 0;\n}"
+      : LAB_SUMS_32(d, 0)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+__device__ inline void multiply(float (&d)[32], const unsigned (&a)[4], std::uint64_t b, int add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+      "{" LAB_NUMBERS_32 "}, {%32, %33, %34, %35}, %36, p, 1, 1, 1;\n}"
+      : LAB_SUMS_32(d, 0)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 
 #undef LAB_EIGHT
+#undef LAB_SUMS_32
 #undef LAB_SUMS_64
+#undef LAB_NUMBERS_32
 #undef LAB_NUMBERS_64
 #undef LAB_NUMBERS_128
 

@@ -10,11 +10,10 @@ namespace {
 struct Attention : lab::needs_hopper {};
 struct Traffic : lab::needs_hopper {};
 
-constexpr std::size_t size = 128;
-
 struct problem {
   int heads, tokens;
   bool causal = false;
+  std::size_t size = 128;
   float spread = 1;  // of the scores
 
   std::size_t rows = static_cast<std::size_t>(heads) * static_cast<std::size_t>(tokens);
@@ -30,14 +29,14 @@ struct problem {
     return x;
   }
   void run() const {
-    lab11::attention_hopper(out.data(), lse.data(), from_q.data(), from_k.data(), from_v.data(), heads, tokens, causal,
-                            stream.get());
+    lab11::attention_hopper(out.data(), lse.data(), from_q.data(), from_k.data(), from_v.data(), heads, tokens,
+                            static_cast<int>(size), causal, stream.get());
   }
 };
 
 /// The largest error of a row's elements, and the error of its lse.
 std::pair<double, double> errors(const problem& p, std::size_t row, const float* out, float lse) {
-  const auto tokens = static_cast<std::size_t>(p.tokens), head = row - row % tokens;
+  const auto tokens = static_cast<std::size_t>(p.tokens), head = row - row % tokens, size = p.size;
   const std::size_t seen = p.causal ? row % tokens + 1 : tokens;
   std::vector<double> weights(seen), sums(size);
   double most = -INFINITY, sum = 0;
@@ -61,7 +60,7 @@ std::pair<double, double> errors(const problem& p, std::size_t row, const float*
 
 /// Weights and the result are rounded to 8 bits each, scores and lse to 24.
 void expect_attention(const problem& p) {
-  SCOPED_TRACE(testing::Message() << p.heads << " x " << p.tokens << (p.causal ? ", causal" : ""));
+  SCOPED_TRACE(testing::Message() << p.heads << " x " << p.tokens << " x " << p.size << (p.causal ? ", causal" : ""));
   lab::checked([&] { p.run(); }, p.stream);
   EXPECT_TRUE(p.lse.intact()) << "written past an end of lse";
   const std::vector<float> out = lab::from_device(p.out);
@@ -69,7 +68,7 @@ void expect_attention(const problem& p) {
   LAB_CUDA_CHECK(cudaMemcpy(lse.data(), p.lse.data(), p.lse.bytes(), cudaMemcpyDeviceToHost));
   double worst = 0, worst_lse = 0;
   for (std::size_t row = 0; row < p.rows; ++row) {
-    const auto [e, e_lse] = errors(p, row, &out[row * size], lse[row]);
+    const auto [e, e_lse] = errors(p, row, &out[row * p.size], lse[row]);
     worst = std::max(worst, e);
     worst_lse = std::max(worst_lse, e_lse);
   }
@@ -85,24 +84,33 @@ TEST_F(Attention, OfRaggedTiles) {
 TEST_F(Attention, BehindTheMask) {
   for (const int tokens : {1, 65, 256, 300}) expect_attention({2, tokens, true});
 }
-TEST_F(Attention, OfLargeScores) { expect_attention({1, 300, true, 64}); }
+TEST_F(Attention, OfLargeScores) { expect_attention({1, 300, true, 128, 64}); }
 TEST_F(Attention, OfManyHeads) { expect_attention({140, 70}); }
+TEST_F(Attention, OfHeadsOf64) {
+  for (const int tokens : {1, 65, 191, 193, 512})
+    for (const bool causal : {false, true}) expect_attention({2, tokens, causal, 64});
+  expect_attention({1, 300, true, 64, 64});
+  expect_attention({140, 70, false, 64});
+}
 
-TEST_F(Traffic, IsLeftToTmaAndWgmma) {
-  const problem p{2, 512};
+void expect_traffic(const problem& p) {
   auto counted = lab::checked_traffic([&] { p.run(); }, p.stream);
-  EXPECT_EQ(counted.metrics[lab::operations], 2 * 4.0 * 512 * 512 * size) << "two products of each head";
+  const double tokens = p.tokens, columns = static_cast<double>(p.size);
+  EXPECT_EQ(counted.metrics[lab::operations], 2 * 4 * tokens * tokens * columns) << "two products of each head";
   // Queries once; keys and values once per 64 or more queries.
-  const double array = 2.0 * 2 * 512 * size;
-  EXPECT_LE(counted.metrics[lab::tma_bytes], array + 2 * array * 512 / 64);
+  const double array = 2 * 2 * tokens * columns;
+  EXPECT_LE(counted.metrics[lab::tma_bytes], array + 2 * array * tokens / 64);
   EXPECT_GE(counted.metrics[lab::tma_bytes], 3 * array);
 }
+
+TEST_F(Traffic, IsLeftToTmaAndWgmma) { expect_traffic({2, 512}); }
+TEST_F(Traffic, IsLeftToThemWithHeadsOf64) { expect_traffic({2, 768, false, 64}); }
 
 TEST_F(Traffic, IsLessBehindTheMask) {
   const problem p{2, 512, true};
   auto counted = lab::checked_traffic([&] { p.run(); }, p.stream);
   // With 128 queries and keys at a time, 10 of 16 tiles.
-  EXPECT_LE(counted.metrics[lab::operations], 2 * 4.0 * 512 * 512 * size * 10 / 16);
+  EXPECT_LE(counted.metrics[lab::operations], 2 * 4.0 * 512 * 512 * 128 * 10 / 16);
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 
 namespace lab11 {
 
-/// As attention_bf16, with size 128. One launch on `stream`. Only TMA copies queries, keys and values to shared memory,
-/// and only wgmma reads them there.
-void attention_hopper(bf16* out,      // (heads, tokens, 128)
+/// As attention_bf16, with size 64 or 128. One launch on `stream`. Only TMA copies queries, keys and values to shared
+/// memory, and only wgmma reads them there.
+void attention_hopper(bf16* out,      // (heads, tokens, size)
                       float* lse,     // (heads, tokens)
-                      const bf16* q,  // (heads, tokens, 128)
-                      const bf16* k,  // (heads, tokens, 128)
-                      const bf16* v,  // (heads, tokens, 128)
-                      int heads, int tokens, bool causal, cudaStream_t stream);
+                      const bf16* q,  // (heads, tokens, size)
+                      const bf16* k,  // (heads, tokens, size)
+                      const bf16* v,  // (heads, tokens, size)
+                      int heads, int tokens, int size, bool causal, cudaStream_t stream);
 
 }  // namespace lab11

@@ -1,12 +1,13 @@
-// Lab 11's attention with the Tensor Memory Accelerator (TMA) and wgmma; measure.py compares it with PyTorch's.
+// Lab 11's attention with the Tensor Memory Accelerator (TMA) and wgmma. results/compare.py measures it beside cuDNN's.
 //
-// A block takes 128 queries at a time, and has three groups of 128 threads. One thread of the first copies queries, and
-// tiles of 128 keys and values, into two buffers each. The other two groups have 64 queries each. While the tensor
-// cores multiply a tile's weights by its values, the group computes the softmax of the next tile's scores
-// (FlashAttention-3: Shah et al., 2024). Blocks stay, so that the next queries arrive while the last result leaves.
+// A block has two or three groups of 128 threads, with 64 queries each, and a thread that copies queries, and tiles of
+// 128 keys and values, into two buffers each. While the tensor cores multiply a tile's weights by its values, a group
+// computes the softmax of the next tile's scores (FlashAttention-3: Shah et al., 2024). Blocks stay, so that the next
+// queries arrive while the last result leaves.
 #include "hopper.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "lab/device.hpp"
 #include "lab/hopper.hpp"
@@ -23,56 +24,84 @@ __device__ float power_of_2(float x) {
   return result;
 }
 
-constexpr int size = 128, queries = 128, keys = 128, stages = 2, threads = 384, warpgroup = 128, groups = 2;
-constexpr int line = 128, box = 64, boxes = size / box;  // columns of a row of `line` bytes
-constexpr int own_queries = queries / groups;
+constexpr int keys = 128, stages = 2, warpgroup = 128, own_queries = 64;
+constexpr int line = 128, box = 64;  // columns of a row of `line` bytes
 
-struct tiles {
-  alignas(1024) bf16 q[stages][groups][boxes][own_queries * box];  // later the result
-  alignas(1024) bf16 k[stages][boxes][keys * box];
-  alignas(1024) bf16 v[stages][boxes][keys * box];
-  arrivals q_filled[stages], q_emptied[stages], k_filled[stages], k_emptied[stages], v_filled[stages],
-      v_emptied[stages];
-  int number[stages];  // of the piece whose queries are in q
+/// What a block takes for heads of `size` columns. Sums of 64 columns leave registers for a third group: with two, a
+/// multiprocessor has too little to do while softmaxes wait for their exponentials.
+template <int size>
+struct plan {
+  static constexpr int groups = size == 64 ? 3 : 2, queries = groups * own_queries, boxes = size / box;
+  static constexpr int threads = (groups + 1) * warpgroup;
+  static constexpr int registers = groups == 3 ? 160 : 240, registers_of_copier = groups == 3 ? 32 : 24;
+
+  struct tiles {
+    alignas(1024) bf16 q[stages][groups][boxes][own_queries * box];  // later the result
+    alignas(1024) bf16 k[stages][boxes][keys * box];
+    alignas(1024) bf16 v[stages][boxes][keys * box];
+    arrivals q_filled[stages], q_emptied[stages], k_filled[stages], k_emptied[stages], v_filled[stages],
+        v_emptied[stages];
+    int number[stages];  // of the piece whose queries are in q
+  };
 };
 
-/// Weights of a tile's scores, relative to a maximum that is at least as large as any before: rows g and g + 8 of each
-/// warp's 16, in four lanes each. Returns in `kept` what of earlier sums is left.
-template <bool masked>
-__device__ void softmax(float (&score)[64], float (&most)[2], float (&total)[2], float (&kept)[2], float scale,
-                        int first_key, int tokens, int last_key) {
-  const int pair = threadIdx.x % 4 * 2;
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    float highest = most[r];
+/// A softmax over rows g and g + 8 of each warp's 16, tile by tile; four lanes have a row together. Weights are
+/// relative to `most`, which follows the largest score only when that is 2^8 times as heavy: earlier sums rarely
+/// change.
+struct softmax {
+  float most[2] = {-INFINITY, -INFINITY}, total[2] = {}, kept[2] = {};
+
+  /// Turns a tile's scores into weights. If it returns true, a factor of `kept` is left of sums of earlier tiles.
+  template <bool masked>
+  __device__ bool weigh(float (&score)[64], float scale, int first_key, int tokens, int last_key) {
+    const int pair = threadIdx.x % 4 * 2;
+    float highest[2][2] = {{most[0], -INFINITY}, {most[1], -INFINITY}};  // two chains a row
 #pragma unroll
     for (int j = 0; j < 16; ++j)
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        float& one = score[4 * j + 2 * r + i];
-        if (masked) {
-          const int key = first_key + 8 * j + pair + i;
-          if (key >= tokens || key > last_key + 8 * r) one = -INFINITY;
+      for (int r = 0; r < 2; ++r)
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          float& one = score[4 * j + 2 * r + i];
+          if (masked) {
+            const int key = first_key + 8 * j + pair + i;
+            if (key >= tokens || key > last_key + 8 * r) one = -INFINITY;
+          }
+          highest[r][i] = fmaxf(highest[r][i], one);
         }
-        highest = fmaxf(highest, one);
+    float now[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      now[r] = fmaxf(highest[r][0], highest[r][1]);
+      now[r] = fmaxf(now[r], __shfl_xor_sync(~0u, now[r], 1));
+      now[r] = fmaxf(now[r], __shfl_xor_sync(~0u, now[r], 2));
+    }
+    const bool higher =
+        __any_sync(~0u, (now[0] - most[0]) * scale > 8.0f || (now[1] - most[1]) * scale > 8.0f);  // for the whole warp
+    if (higher)
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        kept[r] = power_of_2((most[r] - now[r]) * scale);
+        most[r] = now[r];
+        total[r] *= kept[r];
       }
-    highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 1));
-    highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 2));
-    kept[r] = power_of_2((most[r] - highest) * scale);
-    most[r] = highest;
-    const float shift = highest * scale;
-    float sum = 0.0f;
+    const float shift[2] = {most[0] * scale, most[1] * scale};
+    float sum[2][2] = {};
 #pragma unroll
     for (int j = 0; j < 16; ++j)
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        float& one = score[4 * j + 2 * r + i];
-        one = power_of_2(one * scale - shift);
-        sum += one;
-      }
-    total[r] = total[r] * kept[r] + sum;
+      for (int r = 0; r < 2; ++r)
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          float& one = score[4 * j + 2 * r + i];
+          one = power_of_2(one * scale - shift[r]);
+          sum[r][i] += one;
+        }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) total[r] += sum[r][0] + sum[r][1];
+    return higher;
   }
-}
+};
 
 __device__ void round(unsigned (&weights)[8][4], const float (&score)[64]) {
 #pragma unroll
@@ -82,10 +111,10 @@ __device__ void round(unsigned (&weights)[8][4], const float (&score)[64]) {
       weights[j][i] = packed(score[8 * j + i / 2 * 4 + i % 2 * 2], score[8 * j + i / 2 * 4 + i % 2 * 2 + 1]);
 }
 
-/// A piece of work: 128 queries of one head. Those that run at the same time belong to a few heads, whose keys and
-/// values fit L2 together; within these heads the longest way comes first, so that none is left to the end.
+/// A piece of work: a block's queries of one head. Those that run at the same time belong to a few heads, whose keys
+/// and values fit L2 together; within these heads the longest way comes first, so that none is left to the end.
 struct piece {
-  __device__ piece(int number, int heads, int tokens, int heads_at_a_time, bool causal) {
+  __device__ piece(int number, int queries, int heads, int tokens, int heads_at_a_time, bool causal) {
     const int rows = (tokens - 1) / queries + 1, first_head = number / (heads_at_a_time * rows) * heads_at_a_time;
     const int together = min(heads_at_a_time, heads - first_head), within = number - first_head * rows;
     head = first_head + within % together;
@@ -109,11 +138,14 @@ struct turn {
 };
 static_assert(stages == 2);
 
-template <bool causal>
-__global__ void __launch_bounds__(threads)
+template <int size, bool causal>
+__global__ void __launch_bounds__(plan<size>::threads)
     attention(const __grid_constant__ CUtensorMap map_q, const __grid_constant__ CUtensorMap map_k,
               const __grid_constant__ CUtensorMap map_v, const __grid_constant__ CUtensorMap map_out, float* lse,
               int heads, int tokens, int heads_at_a_time, float scale) {
+  using plan = plan<size>;
+  using tiles = typename plan::tiles;
+  constexpr int groups = plan::groups, queries = plan::queries, boxes = plan::boxes;
   extern __shared__ std::byte raw[];
   tiles& s = *reinterpret_cast<tiles*>(raw + (1024 - address(raw) % 1024) % 1024);
   if (threadIdx.x == 0) {
@@ -126,10 +158,11 @@ __global__ void __launch_bounds__(threads)
   __syncthreads();
 
   const int pieces = heads * ((tokens - 1) / queries + 1);
-  const int role = threadIdx.x / warpgroup, thread = threadIdx.x % warpgroup;
+  // By a shuffle, which tells the compiler that a warp's threads have the same role.
+  const int role = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / warpgroup, 0), thread = threadIdx.x % warpgroup;
   turn of_q, of_k, of_v;
   if (role == 0) {
-    fewer_registers<24>();
+    fewer_registers<plan::registers_of_copier>();
     if (thread > 0) return;
     for (;; of_q.next()) {
       const auto number = static_cast<int>(atomicInc(&taken, pieces + gridDim.x - 1));
@@ -139,7 +172,7 @@ __global__ void __launch_bounds__(threads)
         s.q_filled[of_q.stage].arrive();
         return;
       }
-      const piece p(number, heads, tokens, heads_at_a_time, causal);
+      const piece p(number, queries, heads, tokens, heads_at_a_time, causal);
       s.q_filled[of_q.stage].arrive_and_expect(sizeof s.q[0]);
       for (int g = 0; g < groups; ++g)
         for (int b = 0; b < boxes; ++b)
@@ -156,9 +189,9 @@ __global__ void __launch_bounds__(threads)
       }
     }
   }
-  more_registers<240>();
+  more_registers<plan::registers>();
   const int group = role - 1, lane = thread % 32;
-  float out[64], score[64], most[2], total[2], kept[2];
+  float out[size / 2], score[64];
   unsigned weights[8][4];
 
   const auto scores_of = [&] {
@@ -187,100 +220,107 @@ __global__ void __launch_bounds__(threads)
     if (thread == 0) s.v_emptied[of_v.stage].arrive();
     of_v.next();
   };
-  // The two groups take turns: while one computes a softmax, the other's products have the tensor cores.
-  const auto my_turn = [&] { group_barrier<2 * warpgroup>(1 + group); };
-  const auto your_turn = [&] { group_arrive<2 * warpgroup>(2 - group); };
-  if (group == 1) your_turn();
 
   for (;; of_q.next()) {
     s.q_filled[of_q.stage].wait(of_q.phase);
     const int number = s.number[of_q.stage];
     if (number >= pieces) break;
-    const piece p(number, heads, tokens, heads_at_a_time, causal);
-    const int query = p.first + group * own_queries + thread / 32 * 16 + lane / 4;  // and query + 8
+    const piece p(number, queries, heads, tokens, heads_at_a_time, causal);
+    const int first = p.first + group * own_queries, query = first + thread / 32 * 16 + lane / 4;  // and query + 8
+    const int whole = (causal ? p.first : tokens) / keys;  // tiles in which nothing is masked
+    const int steps = causal ? __shfl_sync(~0u, min(p.steps, (first + own_queries - 1) / keys + 1), 0) : p.steps;
+    softmax rows;
     const auto weigh = [&](int t) {
-      if (t == p.steps - 1)
-        softmax<true>(score, most, total, kept, scale, t * keys, tokens, causal ? query : tokens);
-      else
-        softmax<false>(score, most, total, kept, scale, t * keys, tokens, tokens);
+      return t < whole ? rows.template weigh<false>(score, scale, t * keys, tokens, tokens)
+                       : rows.template weigh<true>(score, scale, t * keys, tokens, causal ? query : tokens);
     };
-    most[0] = most[1] = -INFINITY;
-    total[0] = total[1] = 0.0f;
-    my_turn();
     scores_of();
-    your_turn();
     wait_for_products<0>(score);
     release_k();
     weigh(0);
     round(weights, score);
-    for (int t = 1; t < p.steps; ++t) {
-      my_turn();
+    for (int t = 1; t < steps; ++t) {
       scores_of();
       values_of(t > 1);
-      your_turn();
       wait_for_products<1>(score);
       release_k();
-      weigh(t);
+      const bool higher = weigh(t);
       wait_for_products<0>(out);
       release_v();
+      if (higher)
 #pragma unroll
-      for (int i = 0; i < 64; ++i) out[i] *= kept[i / 2 % 2];
+        for (int i = 0; i < size / 2; ++i) out[i] *= rows.kept[i / 2 % 2];
       round(weights, score);
     }
-    values_of(p.steps > 1);
+    values_of(steps > 1);
     wait_for_products<0>(out);
     release_v();
+    for (int t = steps; t < p.steps; ++t) {  // of other groups alone
+      s.k_filled[of_k.stage].wait(of_k.phase);
+      release_k();
+      s.v_filled[of_v.stage].wait(of_v.phase);
+      release_v();
+    }
 
     // The result goes where the group's queries were, with the same swizzle; whole rows leave from there.
+    float inverse[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      total[r] += __shfl_xor_sync(~0u, total[r], 1);
-      total[r] += __shfl_xor_sync(~0u, total[r], 2);
+      float total = rows.total[r];
+      total += __shfl_xor_sync(~0u, total, 1);
+      total += __shfl_xor_sync(~0u, total, 2);
       if (lane % 4 == 0 && query + 8 * r < tokens)
         lse[static_cast<std::size_t>(p.head) * tokens + query + 8 * r] =
-            0.69314718f * (most[r] * scale + log2f(total[r]));
-      total[r] = 1.0f / total[r];
+            0.69314718f * (rows.most[r] * scale + log2f(total));
+      inverse[r] = 1.0f / total;
     }
     const int q = lane / 8, row = thread / 32 * 16 + q % 2 * 8 + lane % 8;
     auto& result = s.q[of_q.stage][group];
 #pragma unroll
-    for (int j = 0; j < 16; j += 2)
+    for (int j = 0; j < size / 8; j += 2)
       stmatrix(&result[j / 8][row * box + ((j % 8 + q / 2) ^ (row & 7)) * 8],
-               packed(out[4 * j] * total[0], out[4 * j + 1] * total[0]),
-               packed(out[4 * j + 2] * total[1], out[4 * j + 3] * total[1]),
-               packed(out[4 * j + 4] * total[0], out[4 * j + 5] * total[0]),
-               packed(out[4 * j + 6] * total[1], out[4 * j + 7] * total[1]));
+               packed(out[4 * j] * inverse[0], out[4 * j + 1] * inverse[0]),
+               packed(out[4 * j + 2] * inverse[1], out[4 * j + 3] * inverse[1]),
+               packed(out[4 * j + 4] * inverse[0], out[4 * j + 5] * inverse[0]),
+               packed(out[4 * j + 6] * inverse[1], out[4 * j + 7] * inverse[1]));
     fence_writes();
-    group_barrier<warpgroup>(3 + group);
+    group_barrier<warpgroup>(1 + group);
     if (thread == 0) {
-      for (int b = 0; b < boxes; ++b) store_box(map_out, result[b], p.head, p.first + group * own_queries, b * box);
+      for (int b = 0; b < boxes; ++b) store_box(map_out, result[b], p.head, first, b * box);
       commit_stores();
       wait_for_reads();
       s.q_emptied[of_q.stage].arrive();
     }
   }
-  if (group == 0) my_turn();  // the other's last
 }
 
-}  // namespace
-
-void attention_hopper(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, int heads, int tokens,
-                      bool causal, cudaStream_t stream) {
-  constexpr int bytes = sizeof(tiles) + 1024, l2_share = 16 << 20;
-  const auto kernel = causal ? attention<true> : attention<false>;
+template <int size>
+void launch(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, int heads, int tokens, bool causal,
+            cudaStream_t stream) {
+  using plan = plan<size>;
+  constexpr int bytes = sizeof(typename plan::tiles) + 1024, l2_share = 16 << 20;
+  const auto kernel = causal ? attention<size, true> : attention<size, false>;
   static const int multiprocessors = [] {
     int count = 0;
     LAB_CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
-    for (const auto each : {attention<true>, attention<false>})
+    for (const auto each : {attention<size, true>, attention<size, false>})
       LAB_CUDA_CHECK(cudaFuncSetAttribute(each, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     return count;
   }();
   const int together = std::max(1, l2_share / (tokens * 2 * size * static_cast<int>(sizeof(bf16))));
   const auto map = [&](const bf16* p, int rows) { return map_of(p, {heads, tokens, size}, {1, rows, box}); };
-  kernel<<<std::min(multiprocessors, heads * ((tokens - 1) / queries + 1)), threads, bytes, stream>>>(
+  kernel<<<std::min(multiprocessors, heads * ((tokens - 1) / plan::queries + 1)), plan::threads, bytes, stream>>>(
       map(q, own_queries), map(k, keys), map(v, keys), map(out, own_queries), lse, heads, tokens, together,
       1.44269504f / sqrtf(size));
   LAB_CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace
+
+void attention_hopper(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, int heads, int tokens,
+                      int size, bool causal, cudaStream_t stream) {
+  if (size != 64 && size != 128) throw std::invalid_argument("attention_hopper: heads have 64 or 128 columns");
+  (size == 64 ? launch<64> : launch<128>)(out, lse, q, k, v, heads, tokens, causal, stream);
 }
 
 }  // namespace lab11

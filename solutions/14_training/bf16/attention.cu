@@ -29,48 +29,21 @@ __device__ float power_of_2(float x) {
   return result;
 }
 
-#define SUMS(d)                                                                                               \
-  "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), \
-      "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),  \
-      "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), \
-      "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-
-/// d = a b + (add ? d : 0), 64 x 64 = 64 x 16 times 16 x 64. Rows of the tile in shared memory are along k, or not.
-template <bool along_k>
-__device__ void multiply_16(float (&d)[32], const unsigned (&a)[4], std::uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "
-      "%24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, %38;\n}"
-      : SUMS(d)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"(along_k ? 0 : 1));
-}
-
 using left = unsigned[4][4];  // 64 rows of a left factor, 64 columns
 
 /// d = a b^T, where b's rows are along k; one group of products.
 __device__ void multiply_rows(float (&d)[32], const left& a, const bf16* b) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) multiply_16<true>(d, a[i], factor(b, 16, 8 * line) + static_cast<unsigned>(2 * i), i > 0);
+  for (int i = 0; i < 4; ++i)
+    multiply_transposed(d, a[i], factor(b, 16, 8 * line) + static_cast<unsigned>(2 * i), i > 0);
   commit_products();
 }
 /// d += a b
 __device__ void multiply_add(float (&d)[32], const left& a, const bf16* b) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i)
-    multiply_16<false>(d, a[i], factor(b, tile * line, 8 * line) + static_cast<unsigned>(i * line), 1);
+  for (int i = 0; i < 4; ++i) multiply(d, a[i], factor(b, tile * line, 8 * line) + static_cast<unsigned>(i * line), 1);
   commit_products();
 }
-/// Waits until all but the newest `under_way` groups are done, which include d's.
-template <int under_way>
-__device__ void wait_for(float (&d)[32]) {
-  asm volatile("wgmma.wait_group.sync.aligned %32;" : SUMS(d) : "n"(under_way) : "memory");
-}
-/// Two at once: a thread that moved the other's registers before its wait would make ptxas run products one by one.
-__device__ void wait_for_both(float (&a)[32], float (&b)[32]) {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" : SUMS(a), SUMS(b) : : "memory");
-}
-
 __device__ void round(left& to, const float (&from)[32]) {
 #pragma unroll
   for (int i = 0; i < 4; ++i)
@@ -194,7 +167,7 @@ __global__ void __launch_bounds__(threads, 1)
       [&](int t, int stage) {
         fence_products();
         multiply_rows(score, q, s.a[stage]);
-        wait_for<0>(score);
+        wait_for_products<0>(score);
         if ((t + 1) * tile > own_first)
 #pragma unroll
           for (int i = 0; i < 32; ++i)
@@ -221,7 +194,7 @@ __global__ void __launch_bounds__(threads, 1)
         round(weights, score);
         fence_products();
         multiply_add(sum, weights, s.b[stage]);
-        wait_for<0>(sum);
+        wait_for_products<0>(sum);
       });
   float times[2];
 #pragma unroll
@@ -295,7 +268,7 @@ __global__ void __launch_bounds__(threads, 1)
         fence_products();
         multiply_rows(weight, k, s.a[stage]);
         multiply_rows(d_weight, v, s.b[stage]);
-        wait_for<1>(weight);
+        wait_for_products<1>(weight);
         // Columns are queries here. Those before the key, and those after the text, count nothing.
         if (t * tile < own_first + own || (t + 1) * tile > in.length)
 #pragma unroll
@@ -312,7 +285,7 @@ __global__ void __launch_bounds__(threads, 1)
         round(of_weights, weight);
         fence_products();
         multiply_add(d_v, of_weights, s.b[stage]);
-        wait_for<1>(d_weight);
+        wait_for_products<1>(d_weight);
 #pragma unroll
         for (int j = 0; j < 8; ++j) {
           const float2 l = *reinterpret_cast<const float2*>(s.delta[stage] + 8 * j + at.pair);
@@ -322,7 +295,7 @@ __global__ void __launch_bounds__(threads, 1)
         round(of_scores, d_weight);
         fence_products();
         multiply_add(d_k, of_scores, s.a[stage]);
-        wait_for_both(d_v, d_k);
+        wait_for_products<0>(d_v, d_k);
       });
   store(in.d_qkv + start + h.channels, row_pitch, d_k, {scale, scale}, at, in.length);
   store(in.d_qkv + start + 2 * h.channels, row_pitch, d_v, {1.0f, 1.0f}, at, in.length);
@@ -364,20 +337,20 @@ __global__ void __launch_bounds__(threads, 1)
         fence_products();
         multiply_rows(weight, q, s.a[stage]);
         multiply_rows(d_weight, d_out, s.b[stage]);
-        wait_for<1>(weight);
+        wait_for_products<1>(weight);
         const bool edge = (t + 1) * tile > own_first;
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
           const bool counts = !edge || t * tile + i / 4 * 8 + at.pair + i % 2 <= at.row + i / 2 % 2 * 8;
           weight[i] = counts ? power_of_2(weight[i] * exponent - lse[i / 2 % 2]) : 0.0f;
         }
-        wait_for<0>(d_weight);
+        wait_for_products<0>(d_weight);
 #pragma unroll
         for (int i = 0; i < 32; ++i) d_weight[i] = weight[i] * (d_weight[i] - delta[i / 2 % 2]);
         round(of_scores, d_weight);
         fence_products();
         multiply_add(d_q, of_scores, s.a[stage]);
-        wait_for<0>(d_q);
+        wait_for_products<0>(d_q);
       });
   store(in.d_qkv + start, row_pitch, d_q, {scale, scale}, at, in.length);
 }
