@@ -4,7 +4,7 @@
 # NAME.BACKEND is the part's check, built with SOURCE.
 function(_part_program part name backend source)
   get_target_property(folder ${part}.check.${backend} SOURCE_DIR)
-  lab_objects(${source} ${folder} ${backend} objects)
+  lab_objects(${source} "${folder};${CMAKE_CURRENT_SOURCE_DIR}" ${backend} objects)
   add_executable(${name}.${backend} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${part}.check.${backend}> ${objects})
   set_target_properties(${name}.${backend} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(${name}.${backend} PRIVATE lab_${backend} lab_common GTest::gtest_main)

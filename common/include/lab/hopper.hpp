@@ -98,22 +98,24 @@ __device__ void more_registers() {
 // ---- TMA -----------------------------------------------------------------------------------------------------------
 
 /// A dense row-major tensor of 2 or 3 dimensions whose boxes TMA copies. Its rows start at multiples of 16 bytes; a row
-/// of a box has 128 bytes, other edges have at most 256 elements. For bf16 and 8-bit elements.
+/// of a box has 128 bytes, other edges have at most 256 elements. For bf16 and 8-bit elements. If rows are parts of
+/// longer ones, `row` elements lie between their starts.
 ///
 ///   map_of(a, {m, k}, {128, 64})     128 x 64 elements of a matrix (m, k)
 template <class T, std::size_t rank>
-CUtensorMap map_of(const T* p, const int (&sizes)[rank], const int (&box)[rank]) {
+CUtensorMap map_of(const T* p, const int (&sizes)[rank], const int (&box)[rank], int row = 0) {
   static const auto encode = [] {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult how;
     LAB_CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &how));
     return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
   }();
-  cuuint64_t lengths[rank], pitches[rank], pitch = sizeof(T);
+  cuuint64_t lengths[rank], pitches[rank];
   cuuint32_t edges[rank], apart[rank];
   for (std::size_t i = 0; i < rank; ++i) {  // the driver's first dimension is the contiguous one
     lengths[i] = static_cast<cuuint64_t>(sizes[rank - 1 - i]);
-    pitches[i] = pitch *= lengths[i];
+    pitches[i] =
+        i > 0 ? pitches[i - 1] * lengths[i] : (row > 0 ? static_cast<cuuint64_t>(row) : lengths[0]) * sizeof(T);
     edges[i] = static_cast<cuuint32_t>(box[rank - 1 - i]);
     apart[i] = 1;
   }

@@ -11,6 +11,7 @@
 
 #include "lab/device.hpp"
 #include "lab/hopper.hpp"
+#include "of_gpt2.hpp"
 
 namespace lab11 {
 namespace {
@@ -111,6 +112,13 @@ __device__ void round(unsigned (&weights)[8][4], const float (&score)[64]) {
       weights[j][i] = packed(score[8 * j + i / 2 * 4 + i % 2 * 2], score[8 * j + i / 2 * 4 + i % 2 * 2 + 1]);
 }
 
+/// Where the sums of weights go: log2 of the sum times `unit`, `pitch` numbers apart from head to head.
+struct logarithms {
+  float* lse;  // or null
+  int pitch;
+  float unit;
+};
+
 /// A piece of work: a block's queries of one head. Those that run at the same time belong to a few heads, whose keys
 /// and values fit L2 together; within these heads the longest way comes first, so that none is left to the end.
 struct piece {
@@ -141,8 +149,8 @@ static_assert(stages == 2);
 template <int size, bool causal>
 __global__ void __launch_bounds__(plan<size>::threads)
     attention(const __grid_constant__ CUtensorMap map_q, const __grid_constant__ CUtensorMap map_k,
-              const __grid_constant__ CUtensorMap map_v, const __grid_constant__ CUtensorMap map_out, float* lse,
-              int heads, int tokens, int heads_at_a_time, float scale) {
+              const __grid_constant__ CUtensorMap map_v, const __grid_constant__ CUtensorMap map_out, logarithms lse,
+              int heads, int heads_in_a_row, int tokens, int heads_at_a_time, float scale) {
   using plan = plan<size>;
   using tiles = typename plan::tiles;
   constexpr int groups = plan::groups, queries = plan::queries, boxes = plan::boxes;
@@ -151,7 +159,8 @@ __global__ void __launch_bounds__(plan<size>::threads)
   if (threadIdx.x == 0) {
     for (int i = 0; i < stages; ++i) {
       for (arrivals* one : {&s.q_filled[i], &s.k_filled[i], &s.v_filled[i]}) one->init(1);
-      for (arrivals* one : {&s.q_emptied[i], &s.k_emptied[i], &s.v_emptied[i]}) one->init(groups);
+      for (arrivals* one : {&s.k_emptied[i], &s.v_emptied[i]}) one->init(groups);
+      s.q_emptied[i].init(groups * warpgroup);  // all have read `number`
     }
     fence_init();
   }
@@ -176,16 +185,19 @@ __global__ void __launch_bounds__(plan<size>::threads)
       s.q_filled[of_q.stage].arrive_and_expect(sizeof s.q[0]);
       for (int g = 0; g < groups; ++g)
         for (int b = 0; b < boxes; ++b)
-          copy_box(s.q[of_q.stage][g][b], map_q, s.q_filled[of_q.stage], p.head, p.first + g * own_queries, b * box);
+          copy_box(s.q[of_q.stage][g][b], map_q, s.q_filled[of_q.stage], p.head / heads_in_a_row,
+                   p.first + g * own_queries, p.head % heads_in_a_row * size + b * box);
       for (int t = 0; t < p.steps; ++t, of_k.next()) {
         s.k_emptied[of_k.stage].wait(of_k.phase ^ 1);
         s.k_filled[of_k.stage].arrive_and_expect(sizeof s.k[0]);
         for (int b = 0; b < boxes; ++b)
-          copy_box(s.k[of_k.stage][b], map_k, s.k_filled[of_k.stage], p.head, t * keys, b * box);
+          copy_box(s.k[of_k.stage][b], map_k, s.k_filled[of_k.stage], p.head / heads_in_a_row, t * keys,
+                   p.head % heads_in_a_row * size + b * box);
         s.v_emptied[of_k.stage].wait(of_k.phase ^ 1);
         s.v_filled[of_k.stage].arrive_and_expect(sizeof s.v[0]);
         for (int b = 0; b < boxes; ++b)
-          copy_box(s.v[of_k.stage][b], map_v, s.v_filled[of_k.stage], p.head, t * keys, b * box);
+          copy_box(s.v[of_k.stage][b], map_v, s.v_filled[of_k.stage], p.head / heads_in_a_row, t * keys,
+                   p.head % heads_in_a_row * size + b * box);
       }
     }
   }
@@ -269,9 +281,9 @@ __global__ void __launch_bounds__(plan<size>::threads)
       float total = rows.total[r];
       total += __shfl_xor_sync(~0u, total, 1);
       total += __shfl_xor_sync(~0u, total, 2);
-      if (lane % 4 == 0 && query + 8 * r < tokens)
-        lse[static_cast<std::size_t>(p.head) * tokens + query + 8 * r] =
-            0.69314718f * (rows.most[r] * scale + log2f(total));
+      if (lse.lse && lane % 4 == 0 && query + 8 * r < tokens)
+        lse.lse[static_cast<std::size_t>(p.head) * lse.pitch + query + 8 * r] =
+            lse.unit * (rows.most[r] * scale + log2f(total));
       inverse[r] = 1.0f / total;
     }
     const int q = lane / 8, row = thread / 32 * 16 + q % 2 * 8 + lane % 8;
@@ -286,16 +298,18 @@ __global__ void __launch_bounds__(plan<size>::threads)
     fence_writes();
     group_barrier<warpgroup>(1 + group);
     if (thread == 0) {
-      for (int b = 0; b < boxes; ++b) store_box(map_out, result[b], p.head, first, b * box);
+      for (int b = 0; b < boxes; ++b)
+        store_box(map_out, result[b], p.head / heads_in_a_row, first, p.head % heads_in_a_row * size + b * box);
       commit_stores();
       wait_for_reads();
-      s.q_emptied[of_q.stage].arrive();
     }
+    s.q_emptied[of_q.stage].arrive();
   }
 }
 
-template <int size>
-void launch(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, int heads, int tokens, bool causal,
+/// Maps have planes of `heads_in_a_row` heads each, side by side in rows of a token each.
+template <int size, class Map>
+void launch(const Map& map, logarithms lse, int heads, int heads_in_a_row, int tokens, bool causal,
             cudaStream_t stream) {
   using plan = plan<size>;
   constexpr int bytes = sizeof(typename plan::tiles) + 1024, l2_share = 16 << 20;
@@ -308,10 +322,10 @@ void launch(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, 
     return count;
   }();
   const int together = std::max(1, l2_share / (tokens * 2 * size * static_cast<int>(sizeof(bf16))));
-  const auto map = [&](const bf16* p, int rows) { return map_of(p, {heads, tokens, size}, {1, rows, box}); };
-  kernel<<<std::min(multiprocessors, heads * ((tokens - 1) / plan::queries + 1)), plan::threads, bytes, stream>>>(
-      map(q, own_queries), map(k, keys), map(v, keys), map(out, own_queries), lse, heads, tokens, together,
-      1.44269504f / sqrtf(size));
+  const int pieces = heads * ((tokens - 1) / plan::queries + 1);
+  const CUtensorMap q = map(0, own_queries), k = map(1, keys), v = map(2, keys), out = map(3, own_queries);
+  kernel<<<std::min(multiprocessors, pieces), plan::threads, bytes, stream>>>(
+      q, k, v, out, lse, heads, heads_in_a_row, tokens, together, 1.44269504f / sqrtf(size));
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
@@ -320,7 +334,23 @@ void launch(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, 
 void attention_hopper(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, int heads, int tokens,
                       int size, bool causal, cudaStream_t stream) {
   if (size != 64 && size != 128) throw std::invalid_argument("attention_hopper: heads have 64 or 128 columns");
-  (size == 64 ? launch<64> : launch<128>)(out, lse, q, k, v, heads, tokens, causal, stream);
+  const bf16* const all[] = {q, k, v, out};
+  const auto map = [&](int which, int rows) { return map_of(all[which], {heads, tokens, size}, {1, rows, box}); };
+  const logarithms natural{lse, tokens, 0.69314718f};
+  if (size == 64)
+    launch<64>(map, natural, heads, 1, tokens, causal, stream);
+  else
+    launch<128>(map, natural, heads, 1, tokens, causal, stream);
+}
+
+void attention_of_gpt2(bf16* out, float* lse, int pitch, const bf16* qkv, int batch, int tokens, int heads,
+                       cudaStream_t stream) {
+  const int columns = heads * 64;
+  const auto map = [&](int which, int rows) {
+    return which < 3 ? map_of(qkv + which * columns, {batch, tokens, columns}, {1, rows, box}, 3 * columns)
+                     : map_of(out, {batch, tokens, columns}, {1, rows, box});
+  };
+  launch<64>(map, {lse, pitch, 1.0f}, batch * heads, heads, tokens, true, stream);
 }
 
 }  // namespace lab11

@@ -1,11 +1,10 @@
-// Causal attention of a training step by wgmma, forward and backward, without a matrix of scores in memory.
+// The backward pass of causal attention by wgmma, without a matrix of scores in memory.
 //
 // A block has two groups of 128 threads, with 64 rows each, and a thread that copies tiles of 64 rows by TMA for both.
 // In every product a group's own rows are the left factor, in registers, and a tile is the right one, in shared memory:
 //
-//   forward             own queries, tiles of keys        S = Q K^T, O = P V
-//   backward, keys      own keys, tiles of queries        S^T = K Q^T, dP^T = V dO^T, dV = P^T dO, dK = dS^T Q
-//   backward, queries   own queries, tiles of keys        S = Q K^T, dP = dO V^T, dQ = dS K
+//   of keys      own keys, tiles of queries     S^T = K Q^T, dP^T = V dO^T, dV = P^T dO, dK = dS^T Q
+//   of queries   own queries, tiles of keys     S = Q K^T, dP = dO V^T, dQ = dS K
 //
 // So P and dS go from sums to factors within a thread, and no block adds to what another one adds to: the bits are the
 // same in each run. The price: S and dP are computed twice, 7 products instead of 5.
@@ -138,75 +137,6 @@ struct head_of {
         channels(heads * head_size) {}
   int number, column, first_row, channels;
 };
-
-__global__ void __launch_bounds__(threads, 1)
-    forward_kernel(const __grid_constant__ CUtensorMap map_qkv, bf16* out, float* lse, const bf16* qkv, int length,
-                   int heads, int pitch) {
-  pipeline& s = make_pipeline();
-  const head_of h(heads, length);
-  const int first = static_cast<int>(gridDim.y - 1 - blockIdx.y) * block_rows;  // the longest way comes first
-  const int tiles = (min(first + block_rows, length) + tile - 1) / tile, group = threadIdx.x / group_size;
-  if (copies()) {
-    fewer_registers<24>();
-    copy_tiles(s, 0, tiles, [&](int t, int stage) {
-      s.filled[stage].arrive_and_expect(2 * sizeof s.a[0]);
-      copy_box(s.a[stage], map_qkv, s.filled[stage], h.first_row + t * tile, h.channels + h.column);
-      copy_box(s.b[stage], map_qkv, s.filled[stage], h.first_row + t * tile, 2 * h.channels + h.column);
-    });
-    return;
-  }
-  more_registers<240>();
-  const place at(first);
-  const int own_first = first + group * own;
-  const std::size_t row_pitch = std::size_t{3} * h.channels;
-  left q, weights;
-  load(q, qkv + h.first_row * row_pitch + h.column, row_pitch, at, length);
-  float sum[32] = {}, score[32], most[2] = {-INFINITY, -INFINITY}, total[2] = {};
-  use_tiles(
-      s, 0, tiles, [&](int t) { return t * tile < own_first + own; },
-      [&](int t, int stage) {
-        fence_products();
-        multiply_rows(score, q, s.a[stage]);
-        wait_for_products<0>(score);
-        if ((t + 1) * tile > own_first)
-#pragma unroll
-          for (int i = 0; i < 32; ++i)
-            if (t * tile + i / 4 * 8 + at.pair + i % 2 > at.row + i / 2 % 2 * 8) score[i] = -INFINITY;
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          float highest = most[r];
-#pragma unroll
-          for (int j = 0; j < 8; ++j) highest = fmaxf(highest, fmaxf(score[4 * j + 2 * r], score[4 * j + 2 * r + 1]));
-          highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 1));
-          highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 2));
-          const float kept = power_of_2((most[r] - highest) * exponent), shift = highest * exponent;
-          most[r] = highest;
-          total[r] *= kept;
-#pragma unroll
-          for (int j = 0; j < 8; ++j)
-#pragma unroll
-            for (int i = 4 * j + 2 * r; i < 4 * j + 2 * r + 2; ++i) {
-              score[i] = power_of_2(score[i] * exponent - shift);
-              total[r] += score[i];
-              sum[i] *= kept;
-            }
-        }
-        round(weights, score);
-        fence_products();
-        multiply_add(sum, weights, s.b[stage]);
-        wait_for_products<0>(sum);
-      });
-  float times[2];
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    total[r] += __shfl_xor_sync(~0u, total[r], 1);
-    total[r] += __shfl_xor_sync(~0u, total[r], 2);
-    times[r] = 1.0f / total[r];
-    if (at.pair == 0 && at.row + 8 * r < length)
-      lse[static_cast<std::size_t>(h.number) * pitch + at.row + 8 * r] = most[r] * exponent + log2f(total[r]);
-  }
-  store(out + static_cast<std::size_t>(h.first_row) * h.channels + h.column, h.channels, sum, times, at, length);
-}
 
 /// delta = the sum over a head's columns of out d_out; eight threads have a head of a row.
 __global__ void delta_kernel(float* delta, const bf16* out, const bf16* d_out, int count, int length, int heads,
@@ -363,14 +293,6 @@ void allow_shared_memory(Kernel kernel) {
 }
 
 }  // namespace
-
-void attention(bf16* out, float* lse, const bf16* qkv, int batch, int length, int heads, cudaStream_t stream) {
-  const auto map = map_of(qkv, {batch * length, 3 * heads * head_size}, {tile, head_size});
-  allow_shared_memory(forward_kernel);
-  forward_kernel<<<dim3(batch * heads, (length - 1) / block_rows + 1), threads, shared_bytes, stream>>>(
-      map, out, lse, qkv, length, heads, pitch_of(length));
-  LAB_CUDA_CHECK(cudaGetLastError());
-}
 
 void attention_backward(bf16* d_qkv, float* delta, const bf16* qkv, const bf16* out, const float* lse,
                         const bf16* d_out, int batch, int length, int heads, cudaStream_t stream) {

@@ -14,16 +14,16 @@ namespace lab14::mixed {
 
 using bf16 = __nv_bfloat16;
 
-// ---- attention.cu: causal attention, heads of 64 columns ------------------------------------------------------------
+// ---- attention.cu: causal attention backward, heads of 64 columns; forward is lab 11's
+// -------------------------------
 
 constexpr int head_size = 64, tile = 64;
 /// Floats that a head has in `lse` and `delta`: one for each query, filled up to whole tiles.
 inline int pitch_of(int length) { return (length + tile - 1) / tile * tile; }
 
-/// qkv (batch, length, 3, heads, 64) gives out (batch, length, heads, 64), and of each row of scores log2 of the sum of
-/// 2^score, lse (batch, heads, pitch). Scores are exponents of 2.
-void attention(bf16* out, float* lse, const bf16* qkv, int batch, int length, int heads, cudaStream_t stream);
-/// d_qkv from d_out; delta (batch, heads, pitch) is for the kernels. What fills up lse and delta must be finite.
+/// d_qkv (batch, length, 3, heads, 64) from d_out (batch, length, heads, 64); out and lse (batch, heads, pitch) are
+/// those of lab11::attention_of_gpt2; delta (batch, heads, pitch) is for the kernels. What fills up lse and delta must
+/// be finite.
 void attention_backward(bf16* d_qkv, float* delta, const bf16* qkv, const bf16* out, const float* lse,
                         const bf16* d_out, int batch, int length, int heads, cudaStream_t stream);
 

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "../../11_attention/hopper/of_gpt2.hpp"
 #include "gpt2/model.hpp"
 #include "kernels.hpp"
 #include "lab/device.hpp"
@@ -254,7 +255,8 @@ class network {
            l == 0 ? nullptr : branch_->data(), tensor::norm1_weight, tensor::norm1_bias, l);
       multiply_(product_kind::forward, a.qkv->data(), a.normal1->data(), weight(tensor::qkv_weight, l), rows_, 3 * c, c,
                 main_, weight(tensor::qkv_bias, l));
-      attention(a.mixed->data(), a.lse->data(), a.qkv->data(), batch_, length_, c_.heads, s);
+      lab11::attention_of_gpt2(a.mixed->data(), a.lse->data(), pitch_of(length_), a.qkv->data(), batch_, length_,
+                               c_.heads, s);
       multiply_(product_kind::forward, branch_->data(), a.mixed->data(), weight(tensor::projection_weight, l), rows_, c,
                 c, main_, weight(tensor::projection_bias, l));
       norm(a.middle, a.normal2, a.mean2, a.rstd2, a.in, branch_->data(), tensor::norm2_weight, tensor::norm2_bias, l);
