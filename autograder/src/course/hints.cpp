@@ -48,9 +48,10 @@ std::size_t rank_of(const hint& h, const item_result& item) {
   // An item without a verdict may fail in any way.
   const bool undecided = !is_assessed(item.verdict) || item.verdict == verdict::inconclusive;
   if (!undecided && !h.verdict.empty() && h.verdict != name_of(item.verdict)) return not_at_all;
-  if (h.verdict.empty() && item.verdict == verdict::build_error)
-    return not_at_all;                      // the compiler's message is more useful
-  if (h.says.empty() && h.verdict.empty())  // hints about counters say nothing about a wrong result
+  // The compiler's message is more useful.
+  if (h.verdict.empty() && item.verdict == verdict::build_error) return not_at_all;
+  // Hints about counters say nothing about a wrong result.
+  if (h.says.empty() && h.verdict.empty())
     return item.kind == item_kind::counters && item.verdict == verdict::wrong ? not_at_all : 3;
   if (h.says.empty()) return 2;
   if (item.kind == item_kind::findings && item.verdict == verdict::wrong) return not_at_all;

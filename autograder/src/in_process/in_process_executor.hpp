@@ -2,10 +2,6 @@
 // because a submission could tamper with the judge. Only programs that link a backend may include this.
 #pragma once
 
-#include <sys/mman.h>
-
-#include <stdexcept>
-
 #include "lab/ceilings.hpp"
 #include "result/words.hpp"
 #include "sandbox/channel.hpp"
@@ -22,12 +18,10 @@ extern const char* const lab_dir;
 
 class in_process_executor : public executor {
  public:
-  ~in_process_executor() override { release(); }
-
   answer run(const lab::request& what, const buffer_access& buffers, const std::function<void()>& settle,
              const std::function<void(std::span<std::byte>)>& reply) override {
     const layout where = layout_of(what);
-    const std::span<std::byte> memory = own_memory(where.bytes);
+    const std::span<std::byte> memory = memory_.first(where.bytes);
     lab::request placed = what;
     place(placed, where, memory);
     if (buffers.give) buffers.give(memory);
@@ -50,20 +44,7 @@ class in_process_executor : public executor {
   }
 
  private:
-  std::span<std::byte> own_memory(std::size_t bytes) {
-    if (bytes > memory_.size()) {
-      release();
-      void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-      if (start == MAP_FAILED) throw std::runtime_error("not enough memory for the buffers of this case");
-      memory_ = {static_cast<std::byte*>(start), bytes};
-    }
-    return memory_.first(bytes);
-  }
-  void release() {
-    if (!memory_.empty()) munmap(memory_.data(), memory_.size());
-    memory_ = {};
-  }
-  std::span<std::byte> memory_;
+  private_memory memory_;
 };
 
 }  // namespace grading

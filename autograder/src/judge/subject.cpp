@@ -73,11 +73,17 @@ void for_each_guard(
   visit_up_to(where.bytes, "after " + before);
 }
 
+/// The request with its spans in `memory`.
+lab::request placed(const prepared_case& ready, const layout& where, std::span<std::byte> memory) {
+  lab::request request = ready.request;
+  place(request, where, memory);
+  return request;
+}
+
 /// Sets inputs and guard zones, and poisons outputs.
 void give(const prepared_case& ready, std::span<std::byte> memory) {
   const layout where = layout_of(ready.request);
-  lab::request request = ready.request;
-  place(request, where, memory);
+  const lab::request request = placed(ready, where, memory);
   for (std::size_t i = 0; i < ready.before.size(); ++i) copy(ready.before[i].bytes(), request.inputs[i]);
   for (const std::span<std::byte> output : request.outputs) poison(output);
   for_each_guard(where, request, memory,
@@ -89,8 +95,7 @@ void give(const prepared_case& ready, std::span<std::byte> memory) {
 /// Keeps the outputs, and says what else has changed.
 void take(prepared_case& ready, std::span<std::byte> memory) {
   const layout where = layout_of(ready.request);
-  lab::request request = ready.request;
-  place(request, where, memory);
+  const lab::request request = placed(ready, where, memory);
   ready.damage.clear();
   for_each_guard(where, request, memory,
                  [&](std::span<std::byte> zone, std::span<const std::byte> intact, const std::string& place) {

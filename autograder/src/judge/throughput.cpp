@@ -11,6 +11,7 @@
 
 #include "judge/assess.hpp"
 #include "judge/paired.hpp"
+#include "sandbox/channel.hpp"
 #include "sandbox/sandbox.hpp"
 #include "support/text.hpp"
 
@@ -84,11 +85,9 @@ class ceiling_call {
         fill(ask.inputs[i], ready.before[std::min(i, ready.before.size() - 1)].bytes());
     };
     if (!staff_) {
-      const bool first = own_memory_.empty();
-      own_memory_.resize(where.bytes + alignment);
-      const auto start = reinterpret_cast<std::uintptr_t>(own_memory_.data());
-      const std::span memory = std::span(own_memory_).subspan((alignment - start % alignment) % alignment, where.bytes);
-      first ? give(memory) : place(ask, where, memory);  // filling it again would warm the caches
+      const std::span memory = memory_.first(where.bytes);
+      filled_ ? place(ask, where, memory) : give(memory);  // filling it again would warm the caches
+      filled_ = true;
       return here(ask);
     }
     const answer got = staff_->run(ask, {give, {}}, [&] { read_inputs(ready); });
@@ -98,8 +97,6 @@ class ceiling_call {
   }
 
  private:
-  static constexpr std::size_t alignment = 256;
-
   /// A ceiling without a staff runner: measured in this process, like the submission.
   sample here(const lab::request& ask) const {
     std::vector<const void*> inputs;
@@ -113,7 +110,8 @@ class ceiling_call {
 
   std::string name_;
   executor* staff_;
-  std::vector<std::byte> own_memory_;
+  private_memory memory_;
+  bool filled_ = false;
 };
 
 /// Times the case against its ceiling. Every call gets new inputs, poisoned outputs and a full check, so that nothing

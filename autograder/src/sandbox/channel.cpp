@@ -2,19 +2,21 @@
 #include "sandbox/channel.hpp"
 
 #include <linux/futex.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 
 namespace grading {
 namespace {
 
+/// The rest of the last page, and one more, lie between two buffers.
 std::size_t end_of(std::size_t start, std::size_t bytes) {
-  return start + (bytes + page_bytes - 1) / page_bytes * page_bytes +
-         page_bytes;  // the rest of the last page, and one more
+  return start + (bytes + page_bytes - 1) / page_bytes * page_bytes + page_bytes;
 }
 
 bool receive_all(int socket, char* data, std::size_t bytes) {
@@ -63,6 +65,21 @@ void place(lab::request& what, const layout& where, std::span<std::byte> memory)
     what.inputs.push_back(memory.subspan(where.inputs[i], what.input_specs[i].bytes()));
   for (std::size_t i = 0; i < what.output_specs.size(); ++i)
     what.outputs.push_back(memory.subspan(where.outputs[i], what.output_specs[i].bytes()));
+}
+
+std::span<std::byte> private_memory::first(std::size_t bytes) {
+  if (bytes > pages_.size()) {
+    release();
+    void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (start == MAP_FAILED) throw std::runtime_error("not enough memory for the buffers of this case");
+    pages_ = {static_cast<std::byte*>(start), bytes};
+  }
+  return pages_.first(bytes);
+}
+
+void private_memory::release() {
+  if (!pages_.empty()) munmap(pages_.data(), pages_.size());
+  pages_ = {};
 }
 
 bool send_message(int socket, const std::string& text) {

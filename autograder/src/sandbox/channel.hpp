@@ -57,6 +57,21 @@ layout layout_of(const lab::request& what);
 /// Points the request's spans into `memory`, which holds at least layout_of(what).bytes.
 void place(lab::request& what, const layout& where, std::span<std::byte> memory);
 
+/// Buffers of this process alone: starts at a page, grows as needed, and loses its contents then.
+class private_memory {
+ public:
+  private_memory() = default;
+  private_memory(const private_memory&) = delete;  // owns pages
+  private_memory& operator=(const private_memory&) = delete;
+  ~private_memory() { release(); }
+  /// Throws std::runtime_error if there is not enough.
+  std::span<std::byte> first(std::size_t bytes);
+
+ private:
+  void release();
+  std::span<std::byte> pages_;
+};
+
 /// Length, then text. False if the other side is gone.
 bool send_message(int socket, const std::string& text);
 

@@ -133,18 +133,6 @@ process_executor::process_executor(std::filesystem::path runner, limits allowed,
 process_executor::~process_executor() {
   stop();
   unshare();
-  if (!memory_.empty()) munmap(memory_.data(), memory_.size());
-}
-
-std::span<std::byte> process_executor::own_memory(std::size_t bytes) {
-  if (bytes > memory_.size()) {
-    if (!memory_.empty()) munmap(memory_.data(), memory_.size());
-    memory_ = {};
-    void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (start == MAP_FAILED) fail("mmap of the judge's buffers");
-    memory_ = {static_cast<std::byte*>(start), bytes};
-  }
-  return memory_.first(bytes);
 }
 
 void process_executor::stand_beside(executor* other) {
@@ -454,7 +442,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
     stop();
     share(where.bytes);
   }
-  const std::span<std::byte> memory = on_device ? own_memory(where.bytes) : shared_.subspan(page_bytes, where.bytes);
+  const std::span<std::byte> memory = on_device ? memory_.first(where.bytes) : shared_.subspan(page_bytes, where.bytes);
   // Stopping and waking the device's threads would take time on the one core of a timed call.
   const bool timed_on_host = settle && !on_device, alone = std::exchange(starts_over_, false) && !on_device;
   const bool wants_counts = what.count_calls && !timed_on_host;

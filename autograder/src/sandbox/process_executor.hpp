@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "sandbox/call_counter.hpp"
+#include "sandbox/channel.hpp"
 #include "sandbox/executor.hpp"
 #include "sandbox/gpu.hpp"
 #include "sandbox/sandbox.hpp"
@@ -25,8 +26,8 @@ struct time_budget {
 };
 
 struct limits {
-  std::chrono::milliseconds per_request{
-      10'000};  ///< from sending a request to its whole answer, less waiting for a core: README.md
+  /// From sending a request to its whole answer, less waiting for a core: README.md.
+  std::chrono::milliseconds per_request{10'000};
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
   bool trusted = false;                       ///< the staff's own runner: nothing that it wrote is read back
   gpu* device = nullptr;                      ///< if not null, buffers lie in its memory
@@ -64,7 +65,6 @@ class process_executor : public executor {
   void share(std::size_t buffers);       ///< memory for so many bytes of buffers
   bool shares(std::size_t bytes) const;  ///< whether the runner shares that many bytes, at the right position
   void unshare();
-  std::span<std::byte> own_memory(std::size_t bytes);
   /// Stops the runner at once; otherwise returns an answer that says why that failed.
   std::optional<answer> hold(std::size_t more_threads = 0);
   answer ended();
@@ -83,7 +83,7 @@ class process_executor : public executor {
   wall behind_;
   std::vector<std::filesystem::path> readable_;
   std::span<std::byte> shared_;  ///< control page, then the buffers unless they are on the GPU
-  std::span<std::byte> memory_;  ///< ours alone, for buffers that are on the GPU
+  private_memory memory_;        ///< for buffers that are on the GPU
   std::unique_ptr<gpu_memory> device_memory_;
   std::size_t reserved_ = std::size_t{1} << 20;
   std::shared_ptr<const int> memory_file_;  ///< backs shared_
