@@ -1,4 +1,4 @@
-// Given: many elements for each thread, as one would share them among the threads of a CPU. Each thread takes a chunk.
+// Given: each thread takes a chunk of consecutive elements, as a thread of a CPU program would.
 // How many sectors does a warp's load touch?
 #include "first_kernel.hpp"
 

@@ -1,4 +1,4 @@
-// Lab 00's problems: sizes, seeded inputs, what must come out, and how much work that is.
+// Lab 00's problems: sizes, seeded inputs, expected results, and how much work they take.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 
@@ -77,7 +77,7 @@ test_case add_twice(const char* entry, int64_t n) {
 }
 
 /// Sums of runs of `length` numbers. In any order, a sum is off by far less than a quarter of a millionth of the sum of
-/// the magnitudes, unless it leaves out numbers.
+/// the magnitudes, unless it omits numbers.
 test_case sums(std::string entry, lab::part where, int64_t rows, int64_t length) {
   test_case c;
   const int64_t parameter = where == lab::part::host ? length : rows;
@@ -113,7 +113,7 @@ test_case sum(int64_t n) { return sums("sum", lab::part::host, 1, n); }
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   for (int64_t blocks : {1, 2, 3, 7, 128}) all.push_back(twice(256 * blocks));
-  // 1, primes, one below and one above each warp and block, and one that fills a device.
+  // 1, primes, one below and one above a warp and a block, and one that fills a device.
   for (int64_t n : {1, 31, 33, 255, 256, 257, 1000, 1021, 65'535, 65'537}) all.push_back(add(n));
   for (const auto& [rows, columns] :
        {std::pair<int64_t, int64_t>{1, 1}, {1, 37}, {37, 1}, {7, 33}, {9, 31}, {100, 100}, {512, 256}, {70'000, 3}})
@@ -132,7 +132,7 @@ std::vector<test_case> cases() {
 /// Random sizes: no submission can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes size(seed);
-  const int64_t rows = size(1001, 1400);  // more than any case above, as are the columns
+  const int64_t rows = size(1001, 1400);  // exceeds every case above, as do the columns
   return {like("twice/32768", twice(256 * size(130, 500))),
           add(size(2, 20'000)),
           add(size(65'538, 90'000)),

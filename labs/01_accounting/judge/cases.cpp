@@ -1,6 +1,6 @@
 // Lab 01's problems. A model's FLOPs, parameters and kept activations are not compared with another formula but with a
-// count: transformer.hpp is run with numbers that count their own operations. Single products, and models too large to
-// run, have a formula.
+// count: transformer.hpp runs with numbers that count their own operations. Only single products, and models too large
+// to run, are checked by formula.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -94,7 +94,7 @@ run_counts run(const double* in, double tokens, bool causal) {
           static_cast<double>(model.kept), static_cast<double>(model.cached)};
 }
 
-/// The same by formula, for models that would run for days. The solution must match both.
+/// The same by formula, for models that would take days to run. The solution must match both.
 run_counts reckoned(const double* in, double tokens, bool causal) {
   const model m(in);
   const double c = m.channels, pairs = causal ? tokens * (tokens + 1) / 2 : tokens * tokens;
@@ -224,7 +224,7 @@ double decoded(std::uint64_t bits, ieee f) {
   return std::ldexp(mantissa + (exponent > 0 ? std::ldexp(1.0, f.mantissa_bits) : 0.0), step);
 }
 
-/// The nearest number of the format, found by bisection among its codes: no arithmetic on exponents to get wrong.
+/// The nearest number of the format, found by bisecting its codes: there is no exponent arithmetic to get wrong.
 double nearest(double value, ieee f) {
   const double magnitude = std::abs(value);
   const auto infinite = static_cast<std::uint64_t>((1 << f.exponent_bits) - 1) << f.mantissa_bits;
@@ -233,7 +233,7 @@ double nearest(double value, ieee f) {
     const std::uint64_t middle = low + (high - low) / 2;
     (decoded(middle, f) <= magnitude ? low : high) = middle;
   }
-  // Rounding treats infinity as the number after the largest.
+  // Rounding treats infinity as the next number after the largest.
   const double below = decoded(low, f);
   const double above = high == infinite ? std::ldexp(1.0, f.bias() + 1) : decoded(high, f);
   const bool up = magnitude - below > above - magnitude || (magnitude - below == above - magnitude && low % 2 == 1);
@@ -253,8 +253,8 @@ void add_formats(std::vector<test_case>& all) {
                                        decoded(one + 1, f) - 1};
                       },
                       0};
-  // fp32, fp16, bf16, fp64, the fp8 of five exponent bits (the other, E4M3, has no infinity: other rules), and a
-  // nibble.
+  // fp32, fp16, bf16, fp64, the fp8 with five exponent bits (the other, E4M3, has no infinity and follows other
+  // rules), and a 4-bit format.
   all.push_back(rows_case(range, "known", fixed({8, 23, 5, 10, 8, 7, 11, 52, 5, 2, 2, 1})));
   all.push_back(rows_case(range, "drawn", drawn(6, {{3, 8}, {1, 23}})));
   const formula stored{"stored",
@@ -265,8 +265,8 @@ void add_formats(std::vector<test_case>& all) {
                        },
                        0};
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  // The lecture's 1e-8, which fp16 cannot hold; the edges of fp16; a tie, and hardly more than one; 1 + 1/512, which is
-  // 1 in bf16; infinities.
+  // The lecture's 1e-8, which fp16 cannot hold; the limits of fp16; a tie, and slightly more than a tie; 1 + 1/512,
+  // which is 1 in bf16; infinities.
   all.push_back(rows_case(stored, "worked", fixed({5,  10, 1e-8,
                                                    8,  7,  1e-8,
                                                    5,  10, 65'519,
@@ -289,7 +289,7 @@ void add_formats(std::vector<test_case>& all) {
                                                    11, 10, 0.1,
                                                    10, 10, 0.1,
                                                    3,  2,  0.1})));
-  // What == cannot compare.
+  // Values that == cannot check.
   test_case special = rows_case(stored, "special", fixed({5, 10, -0.0, 8, 7, NAN}));
   special.check = [](std::span<const buffer>, std::span<const buffer> outputs) -> std::string {
     const auto got = outputs[0].as<double>();
@@ -297,7 +297,7 @@ void add_formats(std::vector<test_case>& all) {
     return std::isnan(got[1]) ? "" : fmt::format("of value = NaN: got {}, expected NaN", got[1]);
   };
   all.push_back(std::move(special));
-  // So near a tie that a float cannot distinguish them.
+  // So near a tie that a float cannot tell them from it.
   all.push_back(rows_case(stored, "near_ties", fixed({5, 10, 1.0004882822, 5, 10, 1.0014648427, 8, 7, -1.003906251})));
   all.push_back(rows_case(stored, "drawn", [](std::uint64_t seed) {
     lab::random_sizes size(seed);
@@ -322,7 +322,7 @@ void add_planning(std::vector<test_case>& all) {
       "elementwise_intensity", {"flops", "reads", "writes", "bytes_each"}, {"FLOP per byte"}, [](const double* a) {
         return doubles{a[0] / ((a[1] + a[2]) * a[3])};
       }};
-  // The lecture's ReLU: 8 bytes a FLOP in fp32, 4 in fp16.
+  // The lecture's ReLU: 8 bytes per FLOP in fp32, 4 in fp16.
   all.push_back(rows_case(elementwise, "relu", fixed({1, 1, 1, 4, 1, 1, 1, 2, 1, 1, 1, 2.25, 1, 1, 1, 0.5})));
   all.push_back(rows_case(elementwise, "drawn", drawn(6, {{1, 50}, {0, 5}, {1, 5}, {1, 8}})));
   const formula matmul{"matmul_intensity", {"m", "n", "k", "bytes_each"}, {"FLOP per byte"}, [](const double* a) {
@@ -369,7 +369,7 @@ void add_planning(std::vector<test_case>& all) {
 
 // ---- peaks ---------------------------------------------------------------------------------------------------------
 
-/// `a`, `b` and `c` begin so many floats into their buffers, which start at a multiple of 256 bytes.
+/// `a`, `b` and `c` begin `skipped` floats into their buffers, which start at a multiple of 256 bytes.
 test_case triad(int64_t n, std::array<int64_t, 3> skipped = {}) {
   test_case result;
   result.id = "triad/" + std::to_string(n);
@@ -391,13 +391,13 @@ test_case triad(int64_t n, std::array<int64_t, 3> skipped = {}) {
     const auto all = outputs[0].as<float>(), unused = all.first(from(0));
     if (!std::all_of(unused.begin(), unused.end(), [](float one) { return std::isnan(one); }))
       return std::string("wrote out of bounds, before `a`");
-    return lab::mismatch(all.subspan(unused.size()), want, {2e-7, 0});  // fused or not: half a unit of numbers below 2
+    return lab::mismatch(all.subspan(unused.size()), want, {2e-7, 0});  // fused or not, off by half an ulp below 2
   };
   result.work = {2.0 * static_cast<double>(n), 12.0 * static_cast<double>(n)};
   return result;
 }
 
-/// x after this many steps x <- x * x + c, each rounded once or each rounded twice.
+/// x after `rounds` steps x <- x * x + c, each rounded once if fused, or else twice.
 float after(float x, float c, int64_t rounds, bool fused) {
   for (int64_t k = 0; k < rounds; ++k)
     x = fused ? std::fma(x, x, c) : static_cast<float>(static_cast<double>(x) * static_cast<double>(x)) + c;
@@ -412,10 +412,10 @@ std::string wrong_chain(float got, float x, float c, int64_t rounds) {
   return text;
 }
 
-/// Steps x <- x * x + c with c in [-1.99, -1.9), where all x stay between c and c * c + c and never settle: any loss or
-/// different rounding roughly doubles with each later step. So the result is compared bit for bit, and no round can be
-/// omitted. Floats have so few values that chains enter cycles (one in 15 by 1000 rounds), and that two chains with the
-/// same c would meet: more rounds, or a common c, would allow shortcuts.
+/// Steps x <- x * x + c with c in [-1.99, -1.9), where all x stay between c and c * c + c and never settle: any lost
+/// digit or different rounding roughly doubles with each later step. So the result is compared bit for bit, and no
+/// round can be omitted. Floats have so few values that chains enter cycles (one in 15 by 1000 rounds), and two chains
+/// with the same c would meet: more rounds, or a common c, would allow shortcuts.
 test_case chains(const std::string& entry, int64_t n, int64_t rounds) {
   test_case result;
   result.id = entry + "/" + std::to_string(n) + "x" + std::to_string(rounds);
@@ -494,7 +494,7 @@ struct operation {
   double flops, bytes;
 };
 
-/// In fp32, with each input read once and each output written once; `element` is one of a million.
+/// In fp32, with each input read once and each output written once; the arrays of a million are counted per element.
 std::vector<operation> operations() {
   const auto matmul = [](double m, double n, double k) {
     return std::pair{2 * m * n * k, 4 * (m * k + k * n + m * n)};
@@ -661,7 +661,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(copy((1 << 20) + size(4, 9999)));
   for (const char* entry : {"fma_chains", "device_fma_chains"}) all.push_back(chains(entry, 40, size(1001, 2000)));
   all.push_back(chains("device_fma_chains", size(65'537, 80'000), 3));
-  // The cases for counters.
+  // Cases whose counters are read.
   all.push_back(like("copy/1048579", copy(8 * size(40'000, 120'000) + 3)));
   all.push_back(like("device_fma_chains/65536x64", chains("device_fma_chains", 1024 * size(16, 60), size(40, 80))));
   return all;

@@ -1,6 +1,6 @@
 // How a benchmark and a simulated machine communicate: the benchmark runs in your program, the machine in the grader's.
-// A request that needs no answer is recorded; one that does sends the records and waits. So nothing in your program's
-// memory says what the machine will do next.
+// A request that needs no answer is recorded; one that needs an answer sends the records and waits. So nothing in your
+// program's memory reveals what the machine will do next.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct step {
     wait_for_device
   };
   std::int32_t what = touch;
-  std::int32_t number = 0;  ///< an input, how many of them, or the run whose result is kept
+  std::int32_t number = 0;  ///< an input, the number of inputs, or the run whose result is kept
   double seconds = 0;
 };
 
@@ -45,7 +45,7 @@ static_assert(sizeof(mailbox) == 4096);
 /// The benchmark's side.
 class distant_machine : public machine {
  public:
-  /// `ask` returns when the machine has taken the steps in `box`.
+  /// `ask` returns when the machine has carried out the steps in `box`.
   distant_machine(mailbox& box, std::function<void()> ask) : box_(box), ask_(std::move(ask)) { box_.count = 0; }
 
   double wall_seconds() override { return answer_to({step::wall_seconds}); }
@@ -85,7 +85,7 @@ class distant_machine : public machine {
   std::int64_t runs_ = 0;
 };
 
-/// The machine's side: `m` takes the steps in `bytes`, which may contain anything.
+/// The machine's side: `m` carries out the steps in `bytes`, which may contain anything.
 inline void answer(machine& m, std::span<std::byte> bytes) {
   mailbox box;
   if (bytes.size() != sizeof box) return;

@@ -1,6 +1,6 @@
 // Lab 02, given: the lecture's two tables on this computer, timed by your own benchmark(). Matrix products by Eigen on
-// one core and, on a GPU, by cuBLAS in FP32; the MLP of mlp.cu, and the same by Eigen. With --json the figures alone;
-// with an option of Google Benchmark's, your own benchmarks instead.
+// one core and, on a GPU, by cuBLAS in FP32; the MLP of mlp.cu, and the same by Eigen. With --json, it prints only the
+// figures; with an option of Google Benchmark, it runs your own benchmarks instead.
 #include <cublas_v2.h>
 
 #include <Eigen/Dense>
@@ -49,7 +49,7 @@ timing timed(bool on_gpu, std::function<void()> work) {
   return lab02::benchmark(m, {false, 11, 0.01, 2.0});
 }
 
-/// Values on the GPU; what they are does not matter, but NaN would be a strange thing to multiply.
+/// Values on the GPU. Any will do, but memory that is not initialized may hold NaN.
 lab::device_buffer<float> on_gpu(std::size_t count) {
   lab::device_buffer<float> made(count);
   const std::vector<float> values(count, 0.01f);

@@ -1,6 +1,6 @@
-// A machine whose every answer is arithmetic: no clock of this program is read, so each verdict is exact. The grader
-// knows what the function under test costs and how it deceives. Read it: a good benchmark works even if its author has
-// read this file. The machine runs in the grader's process, and each run chooses a new random duration for its
+// A simulated machine: it computes every answer and reads no real clock, so each verdict is exact. The grader knows
+// what the function under test costs and how it deceives. Read this file: a good benchmark works even if its author
+// knows the lies. The machine runs in the grader's process, and each run chooses a new random duration for its
 // function.
 #pragma once
 
@@ -32,8 +32,8 @@ struct behaviour {
   double outlier_every = 0;   ///< one call in this many...
   double outlier_factor = 1;  ///< ...takes this many times as long
   double slow_mode = 1;       ///< two calls in five truly cost this many times as much
-  double tick = 1e-9;         ///< of the steady clock
-  double wall_rate = 1;       ///< how fast the wall clock goes
+  double tick = 1e-9;         ///< the resolution of the steady clock
+  double wall_rate = 1;       ///< how fast the wall clock runs
   double wall_jump = 0;       ///< every 10 ms it is set back by this much
   double throttle_after = 0;  ///< not 0: after this many busy seconds without a rest the clock rate falls...
   double throttle_share = 1;  ///< ...to this share, until it has rested ten times as long, all at once or in pieces
@@ -76,7 +76,7 @@ class simulated_machine : public machine {
     first_stream_ = std::max(now_, first_stream_) + 1e-4;
   }
   void rest(double seconds) override {
-    if (!(seconds > 0)) return;  // time does not go back, and NaN is not a time
+    if (!(seconds > 0)) return;  // time does not run backwards, and NaN is not a time
     now_ += seconds;
     rested_ += seconds;
     if (rested_ >= 10 * how_.throttle_after) busy_ = 0;
@@ -109,11 +109,11 @@ class simulated_machine : public machine {
   int calls = 0, outliers = 0;
   int misuses = 0;                    ///< runs on an input that was not prepared
   int timings = 0;                    ///< clock readings after a run
-  int throttled_calls = 0;            ///< throttled for some or all of their time
+  int throttled_calls = 0;            ///< calls throttled for some or all of their time
   std::vector<int> throttled_series;  ///< the last call of each series of throttled calls without a rest
   double elapsed() const { return now_; }
   int clock_reads = 0;
-  static constexpr int most_clock_reads = 1 << 15;  ///< each is a question to the grader
+  static constexpr int most_clock_reads = 1 << 15;  ///< each one asks the grader
   static constexpr int most_calls = 1 << 23;        ///< more than a benchmark needs, few enough for the grader
 
  private:
@@ -127,7 +127,7 @@ class simulated_machine : public machine {
   double uniform() { return static_cast<double>(lab::splitmix64(state_) >> 11) * 0x1p-52 - 1; }
 
   void read_a_clock() {
-    now_ += ++clock_reads > most_clock_reads ? 1.0 : read_clock;  // so that every budget ends
+    now_ += ++clock_reads > most_clock_reads ? 1.0 : read_clock;  // so that every budget runs out
     timings += std::exchange(timed_, false);
   }
 

@@ -1,6 +1,6 @@
-// Lab 02, given: three loops to be timed by Google Benchmark, whose header comes from here. A hand-in may have no
-// inline assembly, so DoNotOptimize passes the value's address to an empty function of the library instead, which takes
-// 1 or 2 ns.
+// Lab 02, given: three loops for Google Benchmark to time. Include its header through this one: a hand-in may contain
+// no inline assembly, so DoNotOptimize passes the value's address to an empty function of the library instead, which
+// takes 1 or 2 ns.
 #pragma once
 
 #define BENCHMARK_HAS_NO_INLINE_ASSEMBLY
@@ -12,7 +12,7 @@
 
 namespace lab02 {
 
-/// x has a multiple of 64 elements. The partial sums are independent, so that the compiler can use vectors.
+/// x.size() is a multiple of 64. The partial sums are independent, so the compiler can use vectors.
 inline float sum(std::span<const float> x) {
   float parts[64] = {};
   for (std::size_t i = 0; i < x.size(); i += 64)

@@ -1,5 +1,5 @@
-// Given, not handed in: a small MLP, one kernel per layer, one thread per element. Nothing about it is fast; what
-// matters is how its time grows.
+// Given, not handed in: a small MLP, one kernel per layer, one thread per element. It is not fast; what matters
+// is how its time grows.
 #include "mlp.hpp"
 
 namespace lab02 {
@@ -16,7 +16,7 @@ __global__ void layer_kernel(float* out, const float* x, const float* w, int bat
 
 }  // namespace
 
-// Each step is a forward pass on the same input; x is read by the first layer, then `out` and `scratch` take turns.
+// Each step is a forward pass on the same input. The first layer reads x, then `out` and `scratch` alternate.
 void mlp(float* out, float* scratch, const float* x, const float* w, int layers, int batch, int width, int steps,
          cudaStream_t stream) {
   const int blocks = (batch * width - 1) / 256 + 1;

@@ -5,7 +5,7 @@
 
 namespace lab02 {
 
-/// `layers` times: x <- gelu(x W), x (batch, width) and W (width, width), the same for all. For your predictions.
+/// Computes x <- gelu(x W) `layers` times, with x (batch, width) and the same W (width, width) for all layers.
 void mlp(float* out, float* scratch, const float* x, const float* w, int layers, int batch, int width, int steps,
          cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// Lab 02, given: this computer, as a benchmark sees it. Derived classes say which function runs.
+// Lab 02, given: this computer, as a benchmark sees it. Derived classes define the function that runs.
 #pragma once
 
 #include <time.h>
@@ -20,7 +20,7 @@ class real_machine : public machine {
  public:
   double wall_seconds() override { return seconds<std::chrono::system_clock>(); }
   double steady_seconds() override { return seconds<std::chrono::steady_clock>(); }
-  double clock_share() override { return 1; }  // no portable program can
+  double clock_share() override { return 1; }  // no portable program can read it
   void flush_caches() override {}              // only warm calls are asked for here
   void rest(double wanted) override { std::this_thread::sleep_for(std::chrono::duration<double>(wanted)); }
   void keep(result r) override { kept_ = kept_ + r.value; }
@@ -36,8 +36,8 @@ class real_machine : public machine {
   volatile std::int64_t kept_ = 0;
 };
 
-/// Multiplications that each need the previous one: their time is the CPU's latency, and no compiler or address changes
-/// it. The steady clock is this thread's CPU time plus its rests, so it stops while other threads use the core.
+/// Dependent multiplications: their time is the CPU's latency, which neither compilers nor addresses change.
+/// The steady clock is this thread's CPU time plus its rests, so it stops while other threads use the core.
 class chain : public real_machine {
  public:
   explicit chain(std::int64_t length) : length_(length) {}

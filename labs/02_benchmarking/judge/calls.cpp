@@ -1,4 +1,4 @@
-// Which function of the contract answers which case. No expected values: those are in cases.cpp.
+// Maps each case to a function of the contract. Expected values are in cases.cpp.
 #include <lab/call.hpp>
 
 #include <time.h>
@@ -48,8 +48,7 @@ void run_sampling(const lab::call& c) {
   std::copy(std::begin(all), std::end(all), c.output<double>(1));
 }
 
-// ---- Google Benchmark
-// -------------------------------------------------------------------------------------------------
+// ---- Google Benchmark -----------------------------------------------------------------------------------------------
 
 double cpu_seconds() {
   timespec t{};
@@ -110,7 +109,7 @@ std::map<std::string, std::vector<benchmark::BenchmarkReporter::Run>> runs_of(co
 }
 
 google_figures figures_of(std::vector<benchmark::BenchmarkReporter::Run> runs) {
-  // On a busy machine real time is longer; CPU time with PauseTiming or manual times measures something else.
+  // Real time is longer on a busy machine; with PauseTiming or manual times, CPU time measures something else.
   const auto seconds = [](const auto& r) {
     return std::min(r.real_accumulated_time, r.cpu_accumulated_time) / static_cast<double>(r.iterations);
   };
@@ -142,7 +141,7 @@ void run_real(const lab::call& c) {
 /// Output: google_figures for the `google_runs` that sort, or for those that do not.
 void run_google(const lab::call& c) {
   const bool sorts = c.parameter(0) != 0;
-  benchmark::ClearRegisteredBenchmarks();  // by macros: a change in one would not trigger a new grading
+  benchmark::ClearRegisteredBenchmarks();  // drops those of macros: changing one would not trigger a new grading
   register_benchmarks();
   auto runs = runs_of(sorts ? "^sort/" : "^(sum|scale)/");
   auto* out = c.output<google_figures>(0);

@@ -40,9 +40,9 @@ std::string text(const parts&... all) {
 struct outcome {
   double median, low, high, overhead, samples, outliers, dropped;
   double truth, true_overhead, tick, second_lie;
-  double spread;  ///< calls take up to this share more or less, or two in five this much more
+  double spread;  ///< calls take up to this share more or less, or two calls in five take this much more
   double calls, elapsed, outliers_made, misuses, timings, throttled_calls;
-  std::span<const double> throttled_ago;  ///< throttled series: this many calls before the end
+  std::span<const double> throttled_ago;  ///< how many calls ago each throttled series ended
   outcome(std::span<const double> said, std::span<const double> known)
       : median(said[0]),
         low(said[1]),
@@ -70,14 +70,14 @@ struct subject {
   behaviour how;
   bool cold = false;
   double tolerance = 0.01;                               ///< relative error of the median
-  std::function<std::string(const outcome&)> also = {};  ///< "" or another fault
+  std::function<std::string(const outcome&)> also = {};  ///< a further check: "" or what is wrong
   double budget = 10;
   double most_calls = 0;  ///< 0: not checked
   int least_samples = 11;
   double error = 0.01;
-  int second_lie = -1;                 ///< its index
-  double behaviour::*drawn = nullptr;  ///< decided by the seed besides the times, which vary by a tenth
-  double calls_per_tick = 0;           ///< not 0: the tick lasts this many calls, whatever the seed
+  int second_lie = -1;                 ///< its index in `lies`
+  double behaviour::*drawn = nullptr;  ///< the seed scales this, too, by up to a tenth
+  double calls_per_tick = 0;           ///< if not 0, a tick lasts this many calls, whatever the seed
   bool over_budget = false;            ///< even least_samples take longer than the budget
 };
 
@@ -111,7 +111,7 @@ constexpr lie lies[] = {
     {"cold_caches", [](behaviour& b, bool& cold) { b.cold_extra = 3 * b.seconds, cold = true; }},
     {"launch_overhead",
      [](behaviour& b, bool&) { b.launch_seconds += 0.2 * b.seconds, b.wait_seconds = 0.1 * b.seconds; }},
-    // And nothing is computed unless its result is kept: each result of a sample counts.
+    // Also computes nothing unless its result is kept: a sample must keep every result.
     {"below_resolution", [](behaviour& b, bool&) { b.tick = 24 * b.seconds, b.lazy = 1; }},
 };
 
@@ -194,15 +194,15 @@ std::string tenths_missed(const outcome& o, double low, double high, double with
                       "the calls are below ", low, " and a tenth above ", high);
 }
 
-/// The same for evenly spread calls; also checks that enough were seen for the median's standard error, 1.25 sigma /
-/// sqrt(n), to be near `error`; a third of that number is allowed. `above`: the share of the spread at which the slow
+/// The same for evenly spread calls. Also checks that there are enough for the median's standard error, 1.25 sigma /
+/// sqrt(n), to be near `error`; a third of that number suffices. `above`: the share of the spread at which the slow
 /// tenth begins.
 std::string spread_missed(const outcome& o, double error, double above = 0.8) {
   const double enough = std::pow(1.25 / 1.35 * o.spread / error, 2);
   if (!(o.samples >= enough / 3))
     return text("stopped after ", o.samples, " samples; with this much noise, the standard error is then far above ",
                 error, " of the median");
-  // With many samples, five times the standard error of a tenth, 0.6 / sqrt(n): the fastest sample is no tenth.
+  // With many samples, five standard errors of a decile, 0.6 / sqrt(n) each: the fastest sample is no decile.
   return tenths_missed(o, 1 - 0.8 * o.spread, 1 + above * o.spread,
                        std::min(o.spread / 6 + 2 * error, o.spread * (0.03 + 3 / std::sqrt(o.samples))));
 }
@@ -239,8 +239,8 @@ std::vector<subject> subjects() {
     };
   }
   all.push_back({"below_resolution", {.seconds = 5e-8, .tick = 1e-6}, false, 0.02});
-  // 2^k calls, or 10^k, are never near a whole number of ticks, so that a sample of fewer than twenty ticks is wrong.
-  // A thousand calls are ten.
+  // Neither 2^k nor 10^k calls last nearly a whole number of ticks, so a sample of fewer than twenty ticks is wrong.
+  // A thousand calls last ten.
   all.push_back({"below_resolution_coarse_tick", {.seconds = 5e-8}, false, 0.02});
   all.back().calls_per_tick = 96;
   all.push_back({"optimized_away", {.lazy = 1}});
@@ -252,8 +252,8 @@ std::vector<subject> subjects() {
     all.back().also = [](const outcome& o) { return spread_missed(o, 0.02); };
   }
   all.push_back({"throttled", {.seconds = 1e-2, .throttle_after = 0.025, .throttle_share = 0.5, .best_share = 0.93}});
-  all.back().least_samples = 61, all.back().budget = 40;  // more dropped samples than warm-ups
-  // None was throttled for only part of its time.
+  all.back().least_samples = 61, all.back().budget = 40;  // enough to drop more samples than there are warm-ups
+  // No sample that is kept was throttled for part of its time.
   all.back().also = [](const outcome& o) { return tenths_missed(o, 1, 1, 0.1); };
   all.push_back({"launch_overhead", {.seconds = 8e-6, .launch_seconds = 2e-5, .wait_seconds = 4e-6}, false, 0.02});
   // Honest ones.
@@ -267,8 +267,8 @@ std::vector<subject> subjects() {
       return wrong.empty() ? none_lost(o) : wrong;
     };
   }
-  // At most a hundred calls: a different budget does not fit, nor does a number of samples that is enough for `noisy`.
-  // New memory takes most of the budget, so the samples' time alone does not show when it is used up.
+  // The budget allows at most a hundred calls: no other budget passes, nor does the number of samples that `noisy`
+  // needs. New memory takes most of the budget, so the samples' time alone does not show when it is used up.
   all.push_back({"two_costs_small_budget", {.fault_seconds = 2e-3, .slow_mode = 1.9}});
   all.back().budget = 0.3, all.back().also = [](const outcome& o) { return tenths_missed(o, 1, 1 + o.spread, 0.05); };
   all.push_back({"warm_wanted", {.cold_extra = 3e-3}});
@@ -284,23 +284,23 @@ std::vector<subject> subjects() {
       return wrong.empty() ? none_lost(o) : wrong;
     };
   }
-  // Eighty samples have the requested error. An error small enough for `noisy`, too, takes more than 1300.
+  // Eighty samples reach the requested error. A fixed error that is small enough for `noisy` takes more than 1300.
   all.push_back({"noisy_large_error", {.noise = 0.9}, false, 0.6, none_lost});
   all.back().least_samples = 51, all.back().error = 0.1, all.back().most_calls = 1300;
   all.back().drawn = &behaviour::noise;
-  // Each call lasts hundreds of ticks: means of four or more calls hide the spread.
+  // Each call lasts hundreds of ticks: averaging four or more calls hides the spread.
   all.push_back({"noisy_fine_tick", {.seconds = 2e-5, .noise = 0.25}, false, 0.06});
   all.back().least_samples = 301, all.back().drawn = &behaviour::noise;
   all.back().also = [](const outcome& o) {
     return tenths_missed(o, 1 - 0.8 * o.spread, 1 + 0.8 * o.spread, 0.34 * o.spread);
   };
-  // Lower than the throttled clock of `throttled`: only readings on this machine distinguish the two.
+  // Below the throttled clock of `throttled`: only readings on this machine tell the two apart.
   all.push_back({"lower_clock", {.best_share = 0.45}, false, 0.01, none_lost});
   all.back().drawn = &behaviour::best_share;
   return all;
 }
 
-/// `drawn` is `s` with the seed's machine.
+/// `drawn` returns `s` with the seed's machine.
 test_case conversation(const std::string& entry, const subject& s, std::function<subject(std::uint64_t seed)> drawn) {
   test_case result;
   result.id = entry + "/" + s.name;
@@ -349,7 +349,7 @@ test_case combined_case(std::size_t first) {
   });
 }
 
-/// The launch is shorter than the work, and a call lasts several ticks: a sample needs many calls. Launches after the
+/// The launch is shorter than the work, and a call lasts about ten ticks: a sample needs many calls. Launches after the
 /// first overlap with work, so a sample contains the overhead once, unless the benchmark waits for each call.
 test_case launches_in_a_sample_case() {
   subject s;
@@ -410,8 +410,8 @@ test_case report_case() {
 }
 
 /// Compares a benchmark of this machine with Google Benchmark, and with the grader's own plain samples right
-/// afterwards: within a factor of three, since others may use the machine too. The function takes `times` half a
-/// microsecond, so that no constant fits.
+/// afterwards: within a factor of three, since others may use the machine, too. The function takes about
+/// `times` half-microseconds, so no constant passes.
 test_case real_case(const std::string& name, int64_t times) {
   test_case result;
   result.id = "real/" + name;
@@ -442,7 +442,7 @@ test_case real_case(const std::string& name, int64_t times) {
   return result;
 }
 
-/// Inputs of uneven length, and an error that takes `needed` of them: how much longer does a benchmark take than these
+/// Inputs of uneven cost, and an error that takes `needed` samples: how much longer does a benchmark take than these
 /// calls alone? The ceiling does the same multiply-adds.
 test_case sampling_case(int64_t needed) {
   constexpr int64_t values = 192, rounds = 8000, inputs = 1 << 14;
@@ -476,7 +476,7 @@ test_case sampling_case(int64_t needed) {
       return text("made ", calls, " calls, but read the clock after only ", timings, " of them");
     if (!(all_rounds <= 1e9)) return text("called it ", calls, " times");
     std::vector<float> x;
-    double seconds = std::numeric_limits<double>::infinity();  // the least of three: others may use the machine too
+    double seconds = std::numeric_limits<double>::infinity();  // the least of three: others may use the machine, too
     for (int i = 0; i < 3; ++i) {
       x.assign(before[0].as<float>().begin(), before[0].as<float>().end());
       const double start = lab::raw_seconds();
@@ -544,7 +544,7 @@ test_case google_loops_case(const std::string& name, bool sorts) {
   return result;
 }
 
-/// Two-sided, by the normal approximation.
+/// The two-sided p-value, by the normal approximation.
 double mann_whitney(std::span<const double> one, std::span<const double> other) {
   double u = 0, ties = 0;
   doubles all(one.begin(), one.end());

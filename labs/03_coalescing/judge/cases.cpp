@@ -1,4 +1,4 @@
-// Lab 03's problems: sizes, seeded inputs, what must come out, and how much work that is.
+// Lab 03's problems: sizes, seeded inputs, expected results, and how much work they take.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 
@@ -15,8 +15,8 @@ using std::int64_t;
 
 using floats = std::vector<float>;
 
-/// A case with one input of `input_size` random floats and one output whose element i must be want(input)[i]; a copy if
-/// no error is `allowed`.
+/// A case with one input of `input_size` random floats and one output whose element i must be want(input)[i]. If no
+/// error is `allowed`, the case is a copy.
 test_case elementwise(std::string entry, std::string sizes, std::vector<int64_t> parameters, int64_t input_size,
                       int64_t output_size, std::size_t row_length, lab::tolerance allowed,
                       std::function<floats(std::span<const float>)> want) {
@@ -41,8 +41,8 @@ test_case elementwise(std::string entry, std::string sizes, std::vector<int64_t>
 
 std::string by(int64_t rows, int64_t columns) { return std::to_string(rows) + "x" + std::to_string(columns); }
 
-/// Relative even where the sigmoid is small: up to 1e-5 by __expf, whose error grows with |x| (CUDA C++ programming
-/// guide, "Mathematical functions").
+/// Relative even where the sigmoid is small: __expf is off by up to 1e-5, and its error grows with |x| (CUDA C++
+/// Programming Guide, "Mathematical functions").
 constexpr lab::tolerance sigmoid_tolerance{1e-30, 2e-5};
 
 test_case sigmoid(const std::string& entry, int64_t rows, int64_t columns) {
@@ -53,7 +53,7 @@ test_case sigmoid(const std::string& entry, int64_t rows, int64_t columns) {
                                      out[i] = static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(in[i]))));
                                    return out;
                                  });
-  // Beyond the range of a polynomial approximation, far out, and infinite.
+  // Inputs beyond the range of a polynomial approximation, far beyond it, and infinite.
   result.inputs = [n = rows * columns](std::uint64_t seed) {
     floats x = lab::long_tailed_floats(static_cast<std::size_t>(n), 8.0f, 120.0f, seed);
     for (float& value : x)
@@ -112,8 +112,8 @@ test_case points(int64_t n) {
 test_case column_sums(int64_t rows, int64_t columns) {
   // The sum of n floats of magnitude <= 1, in any order, is off by at most n^2 / 2 roundings of 2^-24 (Higham,
   // Accuracy and Stability, 4.2: gamma_{n-1} times the sum of magnitudes). With random signs, partial sums grow like
-  // sqrt(n / 3) and errors like n / 3 roundings of 2^-25: 1e-8 n. A few of thousands of columns have partial sums three
-  // times as large and errors of five sigma: we saw 1.8e-7 n, and allow thirty times 1e-8 n.
+  // sqrt(n / 3) and errors like n / 3 roundings of 2^-25: 1e-8 n. Of thousands of columns, a few have partial sums
+  // three times as large and errors of five sigma: we saw 1.8e-7 n, and allow thirty times 1e-8 n.
   const double bound = static_cast<double>(rows) * static_cast<double>(rows) * 0x1p-24;
   test_case result = elementwise(
       "column_sums", by(rows, columns), {rows, columns}, rows * columns, columns, 0,
@@ -140,14 +140,14 @@ void add_shape(std::vector<test_case>& all, int64_t rows, int64_t columns) {
 
 std::vector<test_case> cases() {
   std::vector<test_case> all;
-  // 1, primes, one below and one above each tile and warp multiple, non-square, one that fills a device; more rows, or
-  // columns, than a grid has blocks in y.
+  // 1, primes, one below and one above multiples of a tile and a warp, non-square shapes, one that fills a device; more
+  // rows, or columns, than a grid has blocks in y.
   const std::pair<int64_t, int64_t> shapes[] = {{1, 1},       {1, 37},    {37, 1},  {31, 33},  {32, 32},
                                                 {33, 31},     {63, 65},   {64, 64}, {127, 97}, {1000, 3},
                                                 {1024, 1024}, {66, 32},   {32, 66},  // only one side is a multiple of 4
                                                 {66'000, 2},  {2, 66'000}};
   for (const auto& [rows, columns] : shapes) add_shape(all, rows, columns);
-  all.push_back(column_sums(30'000, 5));  // one side beyond any fixed buffer
+  all.push_back(column_sums(30'000, 5));  // one side too long for any fixed-size buffer
   all.push_back(column_sums(5, 300'000));
   for (int64_t n : {1, 2, 3, 4, 5, 31, 32, 33, 127, 128, 129, 1023, 4096, 100'003, 1 << 20})
     all.push_back(gather("copy_vectorized", std::to_string(n), n, -1, n, 1, 0));
@@ -196,7 +196,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   const int64_t copied = (1 << 20) + size(1, 9999), split = (1 << 18) + size(1, 9999);
   all.push_back(gather("copy_vectorized", std::to_string(copied), copied, -1, copied, 1, 0));
   all.push_back(points(split));
-  // The cases for counters: whole warps and tiles.
+  // Cases whose counters are read: whole warps and tiles.
   const int64_t rows = 32 * size(5, 20), columns = 32 * size(5, 20), vectors = 128 * size(100, 2000);
   for (const char* entry : {"transpose_tiled", "transpose_padded", "transpose"})
     all.push_back(like(std::string(entry) + "/1024x1024", transpose(entry, rows, columns)));

@@ -13,8 +13,8 @@ namespace lab04 {
 /// tanh(x), accurate to 3e-7, for any x.
 inline float tanh_of(float x) {
   // tanh(|x|) = 1 - 2 / (e^(2 |x|) + 1); beyond 10 it is 1 in single precision.
-  // The bits of positive floats are in the order of their values, and every vector unit has a minimum of integers; a
-  // choice between floats may be compiled to a branch, and then the loop around it is not vectorized.
+  // The bits of positive floats sort like their values, and every vector unit has an integer minimum; a choice between
+  // floats may compile to a branch, which keeps the loop around it from being vectorized.
   const std::int32_t magnitude = std::bit_cast<std::int32_t>(x) & 0x7FFFFFFF;
   const float capped = std::bit_cast<float>(std::min(magnitude, std::bit_cast<std::int32_t>(10.0f)));
   const float result = 1.0f - 2.0f / (lab::exponential(2.0f * capped) + 1.0f);

@@ -1,5 +1,5 @@
 // Given, not handed in: each operation is its own kernel, which reads its operands from memory and writes its result
-// back, like a framework without a compiler. Count the passes over memory.
+// back, as in a framework without a compiler. Count the passes over memory.
 #include "fusion.hpp"
 
 namespace lab04 {
@@ -36,7 +36,7 @@ struct tangent {
   __device__ float operator()(float x) const { return tanhf(x); }
 };
 
-// `out` may be an operand as well.
+// `out` may also be an operand.
 template <class function>
 __global__ void unary_kernel(float* out, const float* a, int n, function f) {
   const int i = blockIdx.x * block_size + threadIdx.x;
@@ -61,7 +61,7 @@ void binary(float* out, const float* a, const float* b, int n, cudaStream_t stre
 
 enum class reduction { sum, maximum };
 
-/// The sum (or the maximum) of f over a row, right in thread 0 of its block.
+/// The sum (or the maximum) of f over a row, valid only in thread 0 of its block.
 template <reduction how, class function>
 __device__ float reduced_row(const float* row, int columns, function f) {
   __shared__ float partial[block_size];
@@ -86,7 +86,7 @@ struct squared_distance {
   __device__ float operator()(float x) const { return (x - from) * (x - from); }
 };
 
-/// One thread reads the row's values on behalf of all.
+/// One thread reads the row's value for all threads of its block.
 __device__ float of_row(const float* values) {
   __shared__ float value;
   if (threadIdx.x == 0) value = values[blockIdx.x];

@@ -28,16 +28,16 @@ double gelu(double x) { return x / (1.0 + std::exp(-2.0 * 0.79788456 * (x + 0.04
 /// up to 10 / 2 * 2^-23, or a little more with a tanh accurate to 2 units in the last place.
 constexpr lab::tolerance gelu_tolerance{2e-6, 2e-6};
 
-/// Two roundings each for numbers up to 1, and for their sum.
+/// Two roundings for each of two numbers up to 1, plus those of their sum.
 constexpr lab::tolerance sine_tolerance{4e-7, 0.0};
 
-/// The mean, of magnitude up to 200, is rounded to 8e-6 and summed with a few such errors; the deviation is above 1.
-/// Rows that hardly vary are around 0 and lose nothing. An element far from the others becomes up to the root of their
-/// number, 128, and is rounded to a few units of that.
+/// The mean, up to 200 in magnitude, is rounded to 8e-6, and its sum adds a few such errors; the deviation exceeds 1.
+/// Rows that hardly vary lie around 0 and lose nothing. An element far from the others becomes at most the square root
+/// of their number, 128, and is off by a few units in the last place of that.
 constexpr lab::tolerance layernorm_tolerance{2e-4, 2e-6};
 
-/// Inputs of magnitude up to 110, so that exp2f(x * log2(e) - ...) is off by up to 1e-5; the rest is smaller. Only a
-/// masked element comes near 1e-20.
+/// Inputs are up to 110 in magnitude, so exp2f(x * log2(e) - ...) is off by up to 1e-5; other errors are smaller. Only
+/// a masked element comes near 1e-20.
 constexpr lab::tolerance softmax_tolerance{1e-20, 2e-5};
 
 floats layernorm(std::span<const float> in, std::size_t columns) {
@@ -75,12 +75,12 @@ floats softmax(std::span<const float> in, std::size_t columns) {
 
 // ---- inputs --------------------------------------------------------------------------------------------------------
 
-/// Mostly in [-6, 6), where GELU curves; some up to 120, where a careless exp is infinite.
+/// Mostly in [-6, 6), where GELU curves; some up to 120, where a careless exp overflows.
 floats activations(int64_t n, std::uint64_t seed) {
   return lab::long_tailed_floats(static_cast<std::size_t>(n), 6.0f, 120.0f, seed);
 }
 
-/// The same, and a few far larger: for 1e28, x^3 is infinite in float; for 2.8e36, 2 x is, too.
+/// The same, with a few far larger: if `factor` is 1e28, x^3 is infinite in float; if it is 2.8e36, so is 2 x.
 floats any_finite(int64_t n, std::uint64_t seed, float factor) {
   floats x = activations(n, seed);
   lab::for_each_index(x.size(), [&](std::size_t i) {
@@ -90,7 +90,7 @@ floats any_finite(int64_t n, std::uint64_t seed, float factor) {
 }
 
 /// Rows that vary by `spread` around their own level between -`level` and `level`. One in four has an element far from
-/// all others: the first, the last or one between. This reveals subtractions of large numbers, or their exp. `change`
+/// all others: the first, the middle or the last. This exposes subtractions of large numbers, or their exp. `change`
 /// replaces one row in four, chosen by the seed.
 floats rows_around(int64_t rows, int64_t columns, float spread, float level, float far, std::uint64_t seed,
                    float (*change)(float value, int64_t c, int64_t columns)) {
@@ -171,7 +171,7 @@ test_case bias_gelu_residual(int64_t rows, int64_t columns) {
     const auto in = before[0].as<float>(), bias = before[1].as<float>(), residual = before[2].as<float>();
     floats want(in.size());
     for (std::size_t i = 0; i < in.size(); ++i) {
-      const float x = in[i] + bias[i % static_cast<std::size_t>(columns)];  // rounded as in float
+      const float x = in[i] + bias[i % static_cast<std::size_t>(columns)];  // rounded to float
       want[i] = static_cast<float>(static_cast<double>(residual[i]) + gelu(static_cast<double>(x)));
     }
     return lab::mismatch(got[0].as<float>(), want, gelu_tolerance, static_cast<std::size_t>(columns));
@@ -202,7 +202,7 @@ test_case rows_of(const std::string& entry, int64_t rows, int64_t columns) {
             const float highest = row[far] += static_cast<float>(draw(300, 600));
             if (columns > 1) row[(far + apart) % columns] = highest - static_cast<float>(draw(2, 20)) / 8;
           } else if (kind == 2) {
-            // Far below any number with which a maximum might start, like a fully masked row.
+            // Far below any plausible initial value of a maximum, like a fully masked row.
             std::fill_n(row, columns, -std::ldexp(static_cast<float>(draw(5, 7)), static_cast<int>(draw(16, 124))));
           }
         }
@@ -247,7 +247,7 @@ std::vector<test_case> cases() {
     all.push_back(rows_of(entry, 250, 1000));
   }
   all.push_back(timed(gelu_of("gelu", 1 << 28)));
-  all.push_back(timed(gelu_of("gelu_unfused", 1 << 28)));  // the gain by fusion
+  all.push_back(timed(gelu_of("gelu_unfused", 1 << 28)));  // shows the gain from fusion
   all.push_back(timed(gelu_of("gelu_host", 1 << 24)));
   all.push_back(timed(rows_of("layernorm", 1 << 16, 4096)));
   all.push_back(timed(rows_of("softmax", 1 << 15, 8192)));
@@ -263,7 +263,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     const int64_t rows = size(2, 40);
     add_shape(all, rows, size(16, 3'000));
   }
-  // Larger than any case above, or the maximum.
+  // Larger than any case above, or as large as allowed.
   const int64_t longest = (1 << 20) + size(1, 9999), rows = 64 * size(4, 10), columns = 64 * size(8, 14);
   add_length(all, longest);
   all.push_back(bias_gelu_residual(size(66'001, 80'000), 2));

@@ -23,7 +23,7 @@ class mlp : public network {
   using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using view = Eigen::Map<const matrix>;
 
-  /// `widths` belong to the input and to each layer; `weights` and `gradients` hold the layers in order.
+  /// `widths` are those of the input and of each layer; `weights` and `gradients` hold the layers in order.
   mlp(std::vector<std::int64_t> widths, std::int64_t batch, const float* weights, const float* in, const float* d_out,
       float* gradients)
       : widths_(std::move(widths)), batch_(batch), in_(in), activations_(layers()), seen_(bytes(), flops()) {
@@ -70,7 +70,7 @@ class mlp : public network {
   }
 
   const std::vector<network_call>& calls() const { return calls_; }
-  std::size_t most_calls() const { return 4 * layers() * (layers() + 2); }  ///< of any step that makes sense
+  std::size_t most_calls() const { return 4 * layers() * (layers() + 2); }  ///< enough for any sensible step
 
  private:
   view before(std::size_t i) const { return {i == 0 ? in_ : activations_[i - 1].data(), batch_, widths_[i]}; }

@@ -11,8 +11,8 @@ namespace lab05 {
 
 /// sigmoid(x), for any x; its relative error is at most 3e-7 for |x| <= 87, beyond which |x| counts as 87.
 inline float sigmoid_of(float x) {
-  // With e = e^-|x| it is 1 / (1 + e), or e / (1 + e) if x is negative. The bits of positive floats are in the order of
-  // their values; a choice between floats may be compiled to a branch, and then no loop around it is vectorized.
+  // With e = e^-|x| it is 1 / (1 + e), or e / (1 + e) if x is negative. The bits of positive floats sort like their
+  // values; a choice between floats may compile to a branch, which keeps a loop around it from being vectorized.
   const std::int32_t bits = std::bit_cast<std::int32_t>(x), all_if_negative = bits >> 31;
   const float y = -std::bit_cast<float>(std::min(bits & 0x7FFFFFFF, std::bit_cast<std::int32_t>(87.0f)));
   const float e = lab::exponential(y);

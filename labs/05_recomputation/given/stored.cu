@@ -1,5 +1,5 @@
 // Given, not handed in: forward and backward in a framework that keeps every intermediate result. Each is one kernel
-// and wastes nothing itself: the cost is in what it keeps.
+// and wastes nothing else: the cost is in what it keeps.
 #include "recomputation.hpp"
 
 namespace lab05 {

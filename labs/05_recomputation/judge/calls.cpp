@@ -1,4 +1,4 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp.
 #include <lab/call.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void train(lab05::mlp& net, const std::uint8_t* keep, const lab::call& c) {
   std::copy_n(keep, net.layers(), c.output<std::uint8_t>(2));
   try {
     lab05::backpropagate(net, keep, net.layers());
-  } catch (const lab05::misuse&) {  // the grader finds the same
+  } catch (const lab05::misuse&) {  // the grader finds the same misuse
   }
   auto* out = c.output<std::int64_t>(1);
   *out++ = static_cast<std::int64_t>(net.calls().size());
@@ -74,7 +74,7 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        const auto n = static_cast<std::size_t>(c.parameter(0));
        lab05::forward_host(c.output<float>(0), c.output<float>(2), c.input<float>(0), n);
-       // Between the two a call for another chain: only `kept` may connect them.
+       // A call for another chain comes in between: only `kept` may connect the two.
        const float other_in = 1.0f;
        float other_out, other_kept[2];
        lab05::forward_host(&other_out, other_kept, &other_in, 1);

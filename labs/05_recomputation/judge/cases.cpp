@@ -43,11 +43,11 @@ double derivative(double first, double second) {
 /// Three sigmoids, each accurate to a few units in the last place.
 constexpr lab::tolerance chain_tolerance{0.0, 2e-6};
 
-/// 1 - first may lose digits here if first is near 1, up to 6e-8 absolutely; the other factors reduce that to 1/16. The
-/// rest is the rounding of ten operations. backward_digits allows no such loss.
+/// If first is near 1, 1 - first may be off by up to 6e-8 here; the other factors reduce that to 1/16. The rest is the
+/// rounding of ten operations. backward_digits allows no such loss.
 constexpr lab::tolerance derivative_tolerance{2e-8, 4e-6};
 
-/// Mostly in [-8, 8), where the sigmoid curves; some up to 120, where exp is infinite.
+/// Mostly in [-8, 8), where the sigmoid curves; some up to 120, where exp overflows.
 floats inputs_of_chain(int64_t n, std::uint64_t seed) {
   return lab::long_tailed_floats(static_cast<std::size_t>(n), 8.0f, 120.0f, seed);
 }
@@ -107,7 +107,7 @@ test_case backward(const std::string& entry, int64_t n) {
   return result;
 }
 
-/// Forward and backward on the host. What the submission keeps in between, the last output, is its own business.
+/// Forward and backward on the host. What the submission keeps in between, the last output, is up to it.
 test_case chain_host(int64_t n) {
   test_case result = backward("chain_host", n);
   result.where = lab::part::host;
@@ -183,8 +183,8 @@ cost cost_of(predicate kept, std::span<const int64_t> bytes, std::span<const int
   return {held + longest, extra};
 }
 
-/// The plan within the budget with the fewest extra FLOPs, and among equal ones the one with the lowest peak. Tries all
-/// plans.
+/// Tries all plans within the budget and returns the cost with the fewest extra FLOPs and, among these, the lowest
+/// peak.
 cost best_of_all(std::span<const int64_t> bytes, std::span<const int64_t> flops, int64_t budget) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   cost best{most, most};
@@ -196,8 +196,8 @@ cost best_of_all(std::span<const int64_t> bytes, std::span<const int64_t> flops,
   return best;
 }
 
-/// A budget `part` of the way from the minimum to the maximum, then reduced until the best plan fits exactly, or by one
-/// byte more, so that it no longer fits.
+/// A budget `part` of the way from the minimum to the maximum, then reduced until the best plan fits exactly or, if
+/// `one_less`, misses by one byte.
 int64_t budget_for(std::span<const int64_t> bytes, std::span<const int64_t> flops, double part, bool one_less) {
   int64_t all = 0, least = std::numeric_limits<int64_t>::max();
   for (const int64_t b : bytes) all += b;
@@ -208,7 +208,7 @@ int64_t budget_for(std::span<const int64_t> bytes, std::span<const int64_t> flop
   return one_less && exact > least ? exact - 1 : exact;
 }
 
-/// Equal layers: with k kept, the n - k others form k + 1 runs of nearly equal length.
+/// For equal layers: with k kept, the n - k others form k + 1 runs of nearly equal length.
 int64_t most_kept_of_equal(int64_t layers, int64_t budget) {
   for (int64_t k = layers; k > 0; --k)
     if (k + (layers - k + k) / (k + 1) <= budget) return k;
@@ -241,9 +241,8 @@ int64_t least_again(std::span<const int64_t> bytes, std::span<const int64_t> flo
 }
 
 /// A chain of `layers` layers. Random ones have at most 20 layers and a budget by budget_for(); close ones are random
-/// ones whose FLOPs differ only in bits that a double loses; longer ones have their
-/// own entry: equal ones with a budget of about `part` times sqrt(layers) activations, mixed ones with 1 to 4 bytes per
-/// layer and a budget in bytes.
+/// ones whose FLOPs differ only in bits that a double loses. Longer ones have their own entry: equal layers with a
+/// budget of about `part` times sqrt(layers) activations, or mixed layers of 1 to 4 bytes with a budget in bytes.
 test_case checkpoints(const std::string& kind, int64_t layers, double part) {
   const bool close = kind == "close", random = close || kind == "random", mixed = kind == "mixed";
   test_case result;
@@ -358,7 +357,7 @@ std::vector<double> gradients_of(const layer_sizes& s, std::span<const float> we
   return all;
 }
 
-/// A training step of an MLP. `last_input` makes its plan or its budget; `allowed` limits its peak and its extra FLOPs.
+/// A training step of an MLP. `last_input` returns its plan or its budget; `allowed` limits its peak and extra FLOPs.
 test_case training(const std::string& entry, const std::string& name, const layer_sizes& s,
                    std::function<buffer(std::uint64_t seed)> last_input, std::function<cost(const buffer&)> allowed) {
   test_case result;
@@ -371,7 +370,7 @@ test_case training(const std::string& entry, const std::string& name, const laye
   result.outputs = {{dtype::f32, s.weights()}, {dtype::i64, 1 + 8 * layers * (layers + 2)}, {dtype::u8, layers}};
   result.inputs = [=, last_input = std::move(last_input)](std::uint64_t seed) {
     floats weights;
-    for (std::size_t l = 0; l < s.layers(); ++l)  // so large that signals neither vanish nor explode in 64 layers
+    for (std::size_t l = 0; l < s.layers(); ++l)  // scaled so that signals neither vanish nor explode in 64 layers
       for (const float w : lab::random_floats(static_cast<std::size_t>(s.widths[l] * s.widths[l + 1]), seed + l + 2))
         weights.push_back(w * 1.8f / std::sqrt(static_cast<float>(s.widths[l])));
     return lab::buffers(
@@ -412,7 +411,7 @@ test_case training(const std::string& entry, const std::string& name, const laye
   return result;
 }
 
-/// With a given plan that keeps a share of the activations.
+/// A step with a given plan that keeps this share of the activations.
 test_case backpropagate(int64_t layers, double share) {
   const layer_sizes s = random_layers(layers);
   const auto plan = [=](std::uint64_t seed) {
@@ -428,8 +427,8 @@ test_case backpropagate(int64_t layers, double share) {
                   allowed);
 }
 
-/// With a budget; the allowed extra FLOPs are those of the best plan, found by trying all plans or, for equal layers
-/// and a budget of 2 sqrt(layers) activations, by formula.
+/// A step with a budget; the allowed extra FLOPs are those of the best plan, found by trying all plans or, for equal
+/// layers and a budget of 2 sqrt(layers) activations, by formula.
 test_case train_step(const std::string& kind, int64_t layers, double part) {
   const bool random = kind == "random";
   const layer_sizes s =
@@ -450,7 +449,7 @@ test_case train_step(const std::string& kind, int64_t layers, double part) {
 // ---- when it loses --------------------------------------------------------------------------------------------------
 
 /// What the recomputed backward pass needs: exponentials per byte moved; and whether the handout's two machines have
-/// time for more, and so wait for memory.
+/// time for more, that is, wait for memory.
 test_case roofline() {
   constexpr double intensity = 3.0 / 12;
   const sim::device_file device(LAB_DEVICES, "h200");

@@ -7,7 +7,7 @@ namespace {
 int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 __global__ void naive_kernel(float* c, const float* a, const float* b, int m, int n, int k) {
-  const int row = blockIdx.x * blockDim.x + threadIdx.x;  // the lanes of a warp: one below another
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;  // the lanes of a warp: in adjacent rows
   const int column = blockIdx.y * blockDim.y + threadIdx.y;
   if (row >= m || column >= n) return;
   float sum = 0.0f;

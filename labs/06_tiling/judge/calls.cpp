@@ -9,7 +9,7 @@
 #include "blas.hpp"
 #include "question.hpp"
 #undef cublasSgemm
-#define cublasSgemm cublasSgemm_v2  // here the library's own function
+#define cublasSgemm cublasSgemm_v2  // in this file, the library's own function
 #undef cublasSgemmStridedBatched
 
 namespace lab06 {
@@ -38,8 +38,8 @@ void count_call() {
   ++calls_of_cublas;
 }
 
-/// Runs a function of blas.cu, which must make one call of cuBLAS. First records and counts what it enqueues in the
-/// call's stream. Its own kernels and copies in other streams would break the contract of any lab.
+/// Runs a function of blas.cu, which must call cuBLAS once. Before the work runs, this records and counts what the
+/// function enqueues in the call's stream. Kernels and copies in other streams would break the contract of any lab.
 template <class Function>
 void with_cublas(const lab::call& c, const Function& function) {
   expect(cublasSetStream(handle(), c.stream));
@@ -95,7 +95,7 @@ namespace {
 
 using lab06::with_cublas;
 
-/// `tune` takes a plain function, which finds its state here.
+/// `tune` takes a plain function, so measured() has its state here.
 const lab::call* tuned = nullptr;
 
 lab06::question answered(const lab06::question& asked) {
@@ -132,8 +132,8 @@ constexpr lab::entry table[] = {
                              c.parameter(4) != 0, c.parameter(0), c.parameter(1), c.parameter(2));
        });
      }},
-    // Parameters: m, n, k, 8 alpha, 8 beta, the places of the blocks of A, B and C, and the number of elements of C's
-    // matrix.
+    // Parameters: m, n, k, 8 alpha, 8 beta, the positions of the blocks in A, B and C, and the number of elements of
+    // C's matrix.
     {"blas_block", lab::part::device,
      [](const lab::call& c) {
        const auto block = [&]<class T>(T* whole, std::size_t at) {

@@ -1,4 +1,4 @@
-// Lab 06's problems: sizes, seeded inputs, expected results, and the work that they take.
+// Lab 06's problems: sizes, seeded inputs, expected results, and how much work they take.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 #include <lab/figures.hpp>
@@ -77,10 +77,10 @@ struct library_product {
   std::vector<matrix> a = {}, b = {}, c = {};
   double alpha = 1, beta = 0;
   std::vector<int64_t> inputs;  ///< elements of A and of B, or of one buffer for both; and of C's initial contents
-  int64_t output, columns;      ///< elements in all, and in a row
+  int64_t output, columns;      ///< elements in total, and per row
 };
 
-/// If C is an input and beta is 0, the elements that the product overwrites are NaN at first.
+/// If C is an input and beta is 0, the elements that the product overwrites start as NaN.
 test_case library_call(std::string entry, const std::string& text, std::vector<int64_t> parameters,
                        const library_product& what) {
   test_case result;
@@ -130,7 +130,7 @@ test_case product(const shape& s, bool a_is_transposed, bool b_is_transposed) {
                        .columns = s.n});
 }
 
-/// The rest of the whole matrix around a block.
+/// The rows and columns of the whole matrix around a block.
 struct margins {
   int64_t above, left, below, right;
 };
@@ -270,7 +270,7 @@ class landscape {
     const double step = busy / std::pow(std::min(1.0, independent / 512), 0.7) + barrier_ / resident +
                         std::max(0.0, latency_ - busy) / 2;
     const double cycles = waves * (std::ceil(k_ / c.bk) * step + 2 * latency_ + 8 * c.tm * c.tn);
-    std::uint64_t hash = wobble_;  // the part that no model knows: up to 4 %
+    std::uint64_t hash = wobble_;  // a part that no model predicts: up to 4 %
     for (const int size : {c.bm, c.bn, c.bk, c.tm, c.tn})
       hash = lab::derived_seed(hash, "wobble", static_cast<std::uint64_t>(size));
     return cycles * (1 + 0.04 * static_cast<double>(hash >> 11) * 0x1p-53) / 1.5e9;
@@ -286,7 +286,7 @@ class landscape {
   limits of{0, 65536};
 
  private:
-  /// Equally likely in each power of two.
+  /// Log-uniform: each doubling is equally likely.
   double spread(double least, double most) {
     return std::round(least * std::pow(most / least, static_cast<double>(random_() >> 11) * 0x1p-53));
   }
@@ -330,8 +330,8 @@ class measurements : public lab::oracle {
     std::memcpy(bytes.data(), &asked, sizeof asked);
   }
 
-  /// The number of landscapes done, how many percent slower than the best the results are, on average, and the errors,
-  /// as text.
+  /// The number of landscapes done; how much slower than the best the results are on average, in percent; and the
+  /// errors, as text.
   buffer account() const override {
     std::vector<double> all{static_cast<double>(done_), loss_};
     for (const char letter : wrong_) all.push_back(letter);
@@ -371,16 +371,16 @@ test_case tune(std::int64_t landscapes, std::int64_t most) {
 constexpr const char* entries[] = {"sgemm_naive",      "sgemm_coalesced", "sgemm_tiled",     "sgemm_1d", "sgemm_2d",
                                    "sgemm_vectorized", "sgemm_pipelined", "sgemm_warptiled", "sgemm",    "gemm"};
 
-/// given/listing.md. In PTX: loads from shared memory in one round of the inner loop; steps that one round does;
+/// Answers for given/listing.md. In PTX: loads from shared memory in one round of the inner loop; steps per round;
 /// percent of its instructions that are multiply-adds. In SASS: multiply-adds that one wide load feeds; loads from
-/// shared memory of the whole loop; the step that is loaded for earliest; multiply-adds that can run at the same time.
+/// shared memory in the whole loop; the step whose data is loaded earliest; multiply-adds that can run at once.
 std::vector<double> listing() { return {8, 4, 100.0 * 16 / 29, 4, 32 + 32 / 4, 0xb80 / 0x80, 1}; }
 
 std::vector<test_case> cases() {
   std::vector<test_case> all;
-  // 1, primes, one below and one above the tiles' widths, vectors, depths that no tile divides; all sides but one
-  // divided, and at most one step along k; 4 above 8 of the widest tiles, where a grid for a tile one wider
-  // lacks a block; and one deeper than twice the counted one, with no side that a tile divides.
+  // 1, primes, one below and one above the tiles' widths, vectors, depths not divisible by a tile's; all sides
+  // but one divisible, and at most one step along k; 4 more than 8 of the widest tiles, where a grid for a tile
+  // one wider lacks a block; and one deeper than twice the counted one, with no side divisible by a tile's.
   const shape shapes[] = {{1, 1, 1},      {1, 37, 5},     {37, 1, 3},     {5, 7, 1},       {31, 33, 32},
                           {33, 31, 9},    {64, 64, 64},   {65, 63, 17},   {129, 127, 31},  {128, 128, 8},
                           {128, 4, 12},   {20, 260, 36},  {257, 131, 20}, {256, 256, 256}, {128, 256, 4},
@@ -421,7 +421,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   // Larger than any case above.
   const shape tall{size(1029, 1400), size(1, 9), size(1, 9)}, broad{tall.n, tall.m, tall.k},
       deep{tall.n, tall.k, size(607, 700)};
-  // Whole tiles, where counters are read.
+  // Cases whose counters are read: whole tiles.
   const shape whole{128 * size(1, 2), 128, 64 * size(3, 5)};
   for (const std::string entry : entries) {
     for (const shape& s : {some, tall, broad, deep}) all.push_back(multiply(entry, s));

@@ -10,7 +10,7 @@ struct question {
   enum kind : int { next, time, found } what = next;
   configuration tried{};
   limits of{};         ///< the answer to `next`
-  double seconds = 0;  ///< the answer to `time`; for `found`, how many percent too slow the results were so far
+  double seconds = 0;  ///< the answer to `time`; for `found`, how much too slow the results were so far, in percent
 };
 
 }  // namespace lab06

@@ -34,7 +34,7 @@ struct sweep {
   std::string name() const { return std::to_string(by.tile_m) + " x " + std::to_string(by.tile_n); }
 };
 
-/// This device without its rates: the sweep finds one, and L2 delivers tiles fast enough.
+/// This device without its rates: the sweep finds the FLOP rate, and L2 counts as fast enough.
 device this_device() {
   cudaDeviceProp p{};
   LAB_CUDA_CHECK(cudaGetDeviceProperties(&p, 0));
@@ -51,8 +51,8 @@ device this_device() {
   return on;
 }
 
-/// The first adds up nothing: it shows how long a launch takes. On the simulated device k is short: the staircase
-/// is the same, and a product of n^3 operations would take it minutes.
+/// The first one adds up nothing: it shows how long a launch takes. On the simulated device k is short: the staircase
+/// is the same, and n^3 operations would take minutes.
 std::vector<step> sizes(bool gpu) {
   std::vector<step> all{{1, 0}};
   if (!gpu)
@@ -82,8 +82,8 @@ void check(int tile_m) {
     throw std::runtime_error("the kernel of staircase.cu is wrong");
 }
 
-/// Medians of several repetitions, each of which runs every size. All have the same ld, a multiple of 32: rows
-/// of an odd length, packed, would cost more sectors, and alignment is a different effect from the staircase.
+/// Medians of several repetitions, each of which runs every size. All have the same ld, a multiple of 32: packed
+/// rows of odd length would cost more sectors, an effect of alignment and not of the staircase.
 void measure(sweep& s, int repetitions) {
   const auto most = static_cast<int>(s.steps.back().n);
   const int ld = (most + 31) / 32 * 32;
@@ -92,7 +92,7 @@ void measure(sweep& s, int repetitions) {
   const lab::stream stream;
   lab::event begin, end;
   std::vector<std::vector<double>> seconds(s.steps.size());
-  for (int repetition = -1; repetition < repetitions; ++repetition)  // the first is for warming up
+  for (int repetition = -1; repetition < repetitions; ++repetition)  // the first one is a warm-up
     for (std::size_t i = 0; i < s.steps.size(); ++i) {
       begin.record(stream);
       wide_tile_gemm(c.data(), a.data(), b.data(), static_cast<int>(s.steps[i].n), static_cast<int>(s.steps[i].k), ld,
@@ -104,7 +104,7 @@ void measure(sweep& s, int repetitions) {
   for (std::size_t i = 0; i < s.steps.size(); ++i) s.steps[i].measured = lab::median(seconds[i]);
 }
 
-/// One rate for all sizes, the median of the rates of each; the rest is your model.
+/// Sets one rate for all sizes, the median of each size's rate; the rest is your model.
 void model(sweep& s, device on) {
   const auto modelled = [&](const step& at) { return seconds({at.n, at.n, at.k}, s.by, on); };
   const double launch = s.steps.front().measured;
@@ -152,7 +152,7 @@ int main(int argc, char** argv) {
     const device on = this_device();
     std::vector<sweep> all;
     for (const int tile_m : {128, 256}) {
-      // It also reserves the rest of the shared memory.
+      // The kernel also reserves the rest of the shared memory.
       sweep s{{tile_m, 128, 256, 255, on.shared_bytes_of_sm - on.reserved_bytes, 4}, sizes(gpu)};
       check(tile_m);
       measure(s, gpu ? 7 : 1);

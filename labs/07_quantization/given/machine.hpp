@@ -1,4 +1,4 @@
-// Lab 07: a product, a kernel and a device, in the numbers that decide how many waves it takes.
+// Lab 07: a product, a kernel and a device, as the numbers that decide how many waves the product takes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct shape {
 /// A kernel: each block computes tile_m x tile_n elements of C, even if the tile extends past the edge of C.
 struct kernel {
   int tile_m, tile_n;
-  int threads;        ///< a block, a multiple of 128
+  int threads;        ///< per block, a multiple of 128
   int registers;      ///< per thread, at most 255
   int shared_bytes;   ///< per block, a multiple of 128; may be 0
   int element_bytes;  ///< of A and B

@@ -15,8 +15,8 @@ void expect(cublasStatus_t status) {
                              "; are the sizes positive, and no leading dimension smaller than its row?");
 }
 
-/// One for the whole process: creating it takes longer than most products. By default the library may split k and add
-/// the partial sums in bf16, as it does for odd sizes on an H200; this mode keeps them in FP32.
+/// One handle for the whole process: creating it takes longer than most products. By default the library may split k
+/// and add the partial sums in bf16, as it does for odd sizes on an H200; this mode keeps them in FP32.
 cublasHandle_t handle() {
   static const cublasHandle_t instance = [] {
     cublasHandle_t made = nullptr;

@@ -1,5 +1,5 @@
-// Given: the answers that your formulas must match, found without formulas. It puts blocks on a multiprocessor until
-// one no longer fits, and assigns tiles one by one. Use it to check yours with small sizes; it is far too slow for
+// Given: the answers that your formulas must match, found without formulas. This code puts blocks on a multiprocessor
+// until one no longer fits, and assigns tiles one by one. Use it to check yours at small sizes; it is far too slow for
 // large ones.
 #pragma once
 

@@ -24,9 +24,9 @@ __global__ void fixed_tile_kernel(float* c, const float* a, const float* b, int 
   if (row < m && column < n) c[row * n + column] = sum;
 }
 
-// The same with large tiles: a thread has rows_each x 8 elements of its block's 16 rows_each x 128. It fetches the next
-// step's data while it computes this step, and past an edge it fetches the last row or column again: so every step of
-// every block takes the same time, wherever its tile is. Rows are `ld` elements apart in all three matrices.
+// The same with large tiles: each thread has rows_each x 8 of its block's 16 rows_each x 128 elements. It fetches the
+// next step's data while it computes this step. Past an edge, it fetches the last row or column again, so every step
+// of every block takes the same time, wherever its tile is. Rows are `ld` elements apart in all three matrices.
 constexpr int side = 16, columns_each = 8, depth = 16;
 
 template <int rows_each>

@@ -1,4 +1,4 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp.
 #include <lab/call.hpp>
 
 #include <vector>
@@ -37,8 +37,8 @@ struct row {
   }
 };
 
-/// The submission's answers for functions that others use: tiles, occupancy, and `more` of waves and seconds. A message
-/// can then tell where a wrong answer comes from.
+/// The submission's answers for functions that others use: tiles, occupancy, and the first `more` of waves and seconds.
+/// They let a message tell where a wrong answer comes from.
 double* said(double* out, const shape& s, const kernel& by, const device& on, int more) {
   out[0] = static_cast<double>(tiles(s, by));
   out[1] = occupancy(by, on);

@@ -65,8 +65,8 @@ bool is_described(const std::string& name) {
   return std::find(std::begin(described), std::end(described), name) != std::end(described);
 }
 
-/// Integers from `least` to `most`, quickly: most draws are discarded. They need not be secret, because a submission
-/// sees all of a case.
+/// Integers from `least` to `most`, fast because most draws are discarded. They need not be secret: a submission sees
+/// the whole case anyway.
 class quick_sizes {
  public:
   explicit quick_sizes(std::uint64_t seed) : bits_(seed) {}
@@ -133,7 +133,7 @@ void append(std::vector<double>& out, const question& q) {
       out.push_back(number);
 }
 
-/// The inverse of it.
+/// The inverse of append().
 question question_at(const double* in, int64_t kernels) {
   const auto whole = [&] { return static_cast<int>(*in++); };
   question q{};
@@ -218,10 +218,10 @@ truth right(const shape& s, const kernel& by, const device& on) {
   return t;
 }
 
-/// The same for drawing questions, most of which are discarded.
+/// A faster version for drawing questions, most of which are discarded.
 truth drawn_right(const question& q) { return reckoned(q.s, q.by[0], q.on, limits_of(q.by[0], q.on).fit()); }
 
-/// The smallest n greater than q.s.n at which a square product takes more waves, with this many tiles per wave.
+/// The smallest n greater than q.s.n at which a square product takes more waves, with `places` tiles per wave.
 int64_t next_more(const question& q, int64_t places) {
   const auto at_n = [&](int64_t n) { return quotient_up(tiles_of({n, n, 1}, q.by[0]), places); };
   int64_t n = q.s.n + 1;
@@ -251,8 +251,8 @@ std::ptrdiff_t best_of(const std::vector<double>& seconds) {
 
 // ---- questions ----------------------------------------------------------------------------------------------------
 
-/// A function that lacks a branch must fail at every seed, so each case has questions for all of these, drawn until
-/// they hold.
+/// A function that lacks a branch must fail for every seed, so each case has questions with each of these properties,
+/// redrawn until they hold.
 using property = std::function<bool(const question&)>;
 
 std::vector<property> properties(const std::string& entry, bool described_one) {
@@ -284,11 +284,11 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
     add([=](const question& q) {  // a warp's registers are rounded up
       return of(q).decides(registers) && q.on.registers_of_sm / (q.by[0].threads * q.by[0].registers) > of(q).fit();
     });
-    add([=](const question& q) {  // a warp's, not a block's
+    add([=](const question& q) {  // rounded up per warp, not per block
       const int unit = q.on.register_unit, all_threads = q.by[0].threads * q.by[0].registers;
       return of(q).decides(registers) && q.on.registers_of_sm / ((all_threads + unit - 1) / unit * unit) > of(q).fit();
     });
-    add([=](const question& q) {  // what each block takes in addition to its own
+    add([=](const question& q) {  // the system's reserve for each block counts
       return of(q).decides(shared) && q.by[0].shared_bytes > 0 &&
              q.on.shared_bytes_of_sm / q.by[0].shared_bytes > of(q).fit();
     });
@@ -300,7 +300,7 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
       return of(q).decides(shared) && of(q).fit() > 1 &&
              q.on.shared_bytes_of_sm % (q.by[0].shared_bytes + q.on.reserved_bytes) == 0;
     });
-    // None fits.
+    // No block fits.
     for (const std::size_t which : {registers, shared, threads})
       if (which != threads || !described_one)
         add([=](const question& q) { return of(q).decides(which) && of(q).fit() == 0; });
@@ -327,7 +327,7 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
     add([=](const question& q) { return edge(cliff(q), q.by[0].tile_m) && !edge(cliff(q), q.by[0].tile_n); });
     add([=](const question& q) { return edge(cliff(q), q.by[0].tile_n) && !edge(cliff(q), q.by[0].tile_m); });
     add([=](const question& q) { return next_tile(q) < cliff(q); });   // more tiles but no more waves
-    add([=](const question& q) { return next_tile(q) == cliff(q); });  // the very next tile
+    add([=](const question& q) { return next_tile(q) == cliff(q); });  // the next tile already
     add([=](const question& q) { return cliff(q) == q.s.n + 1; });
     add([=](const question& q) { return edge(q.s.n, q.by[0].tile_m) && q.s.n > 1; });
   }
@@ -384,7 +384,7 @@ question drawn_question(quick_sizes& draw, const std::string& entry, const std::
   return q;
 }
 
-/// Every second question has one of the properties, in turn.
+/// Every second question has one of the properties, each in turn.
 std::vector<question> questions(const std::string& entry, const std::string& about, int count, std::uint64_t seed) {
   quick_sizes draw(seed);
   std::vector<property> wanted = properties(entry, is_described(about));
@@ -403,7 +403,7 @@ std::vector<question> questions(const std::string& entry, const std::string& abo
 
 // ---- answers ------------------------------------------------------------------------------------------------------
 
-/// The numbers for a message, by name, with the steps from them to the answer.
+/// Text for a message: the question's numbers, by name, and the steps from them to the answer.
 std::string explained(const std::string& entry, const question& q) {
   const kernel& by = q.by[0];
   const device& on = q.on;
@@ -478,7 +478,7 @@ std::string judged(const std::string& entry, const question& q, double got) {
 constexpr int64_t earlier_numbers = 4, most_shapes = 3;
 constexpr double most_asked = 0x1p36;  // as in calls.cpp
 
-/// The name of the first of them that is wrong, or "".
+/// The name of the first function whose answer is wrong, or "".
 std::string wrong_before(const std::string& entry, const question& q, double got, std::span<const double> earlier) {
   constexpr const char* functions[] = {"tiles", "occupancy", "waves", "seconds"};
   std::size_t first = std::size(functions);
@@ -531,7 +531,7 @@ test_case formula(const std::string& entry, const std::string& about) {
           builds_on_others
               ? wrong_before(entry, q, got[at(i)], outputs[1].as<double>().subspan(at(i * earlier), at(earlier)))
               : "";
-      // Shows the smallest question that is wrong on its own, or else the smallest.
+      // Shows the smallest wrong question whose error starts here, or else the smallest wrong one.
       const double size = static_cast<double>(q.s.m) * static_cast<double>(q.s.n);
       if (wrong++ == 0 || (from.empty() && !origin.empty()) || (from.empty() == origin.empty() && size < smallest)) {
         smallest = size;
@@ -720,7 +720,7 @@ std::vector<test_case> cases() {
   all.push_back(figures("dealt_cliff", "rtx3060", 128, 128, {1}));
   all.push_back(figures("dealt_utilization", "h200", 256, 128, {2305}));
 
-  // One element, one row, sides that no vector divides, more rows than a grid has in y.
+  // One element, one row, sides not divisible by a vector, more rows than a grid has in y.
   const int64_t pads[][4] = {{1, 1, 1, 1},       {1, 1, 8, 8},         {3, 5, 4, 7},          {5, 8, 8, 8},
                              {7, 7, 7, 8},       {33, 65, 40, 72},     {64, 64, 64, 64},      {1, 2049, 8, 2056},
                              {257, 31, 264, 63}, {509, 511, 512, 512}, {66'000, 3, 66'000, 8}};
@@ -743,8 +743,8 @@ std::vector<test_case> cases() {
   all.push_back(timed(narrow_gemm({4096, 31, 500})));
 
   all.push_back(fixed_tile_gemm("177", 40, {177}));
-  // The busiest of the H200's 132 multiprocessors has one block, from 177 on two, from 257 three, from 305 four. By
-  // waves() all are one wave: eight such blocks fit on a multiprocessor.
+  // The busiest of the H200's 132 multiprocessors has one block; from n = 177, two; from 257, three; from 305, four.
+  // Yet waves() counts one wave for each n: eight such blocks fit on a multiprocessor.
   all.push_back(fixed_tile_gemm("sweep", 16, {161, 176, 177, 256, 257, 304, 305}));
   return all;
 }
@@ -758,7 +758,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(pad(rows, columns, rows + size(0, 9), columns + size(0, 9)));
   all.push_back(unpad(rows, columns, columns + size(0, 9)));
   for (int i = 0; i < 2; ++i) all.push_back(padded_gemm({size(2, 300), size(2, 300), size(2, 300)}));
-  // The cases for counters.
+  // Cases whose counters are read.
   const int64_t high = size(513, 700), broad = 2 * size(260, 340) + 1;
   all.push_back(like("pad/509x511-512x512", pad(high, broad, high + size(0, 9), broad + size(1, 9))));
   all.push_back(like("unpad/509x511-512", unpad(high, broad, broad + size(1, 9))));

@@ -1,5 +1,5 @@
-// Given: sets up CUPTI's Range Profiler and reads its results, on a GPU as on the simulated device. What lies between,
-// running the pass in ranges, is yours (tracer.cpp).
+// Given: sets up CUPTI's Range Profiler and reads its results, on a GPU and on the simulated device. The part in
+// between, running the pass in ranges, is yours (tracer.cpp).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -29,10 +29,10 @@ inline void check_cupti(CUptiResult status) {
 #define RANGE_PARAMETERS(counters, call) \
   (counters).parameters<CUpti_RangeProfiler_##call##_Params>(CUpti_RangeProfiler_##call##_Params_STRUCT_SIZE)
 
-/// Counters that CUPTI reads in the ranges of a program, which it must run as often as cuptiRangeProfilerStop asks.
+/// Counters that CUPTI reads in a program's ranges. The program must run as often as cuptiRangeProfilerStop asks.
 class range_counters {
  public:
-  /// `ranges`: how many each run has.
+  /// `ranges`: how many ranges each run has.
   range_counters(const std::vector<std::string>& metrics, std::size_t ranges) {
     for (const std::string& m : metrics) metrics_.push_back(m.c_str());
     open();
@@ -94,7 +94,7 @@ class range_counters {
     return p;
   }
 
-  /// The runtime's. The driver's library is not linked: the program must start without it.
+  /// The runtime's context. The driver library is not linked: the program must start without it.
   static CUcontext context() {
     CUcontext current = nullptr;
     void* get = nullptr;
@@ -132,7 +132,7 @@ class range_counters {
     if (host_) (void)cuptiProfilerHostDeinitialize(&end);
   }
 
-  /// From names to a configuration, and room for the values.
+  /// Makes a configuration from the metrics' names, and room for the values.
   void set_up(std::size_t ranges) {
     if (!host_) throw std::runtime_error("this CUPTI does not know the chip");
     auto add =
@@ -181,7 +181,7 @@ class range_counters {
   std::vector<const char*> metrics_;
   CUpti_RangeProfiler_Object* object_ = nullptr;
   CUpti_Profiler_Host_Object* host_ = nullptr;
-  std::vector<std::uint8_t> config_, data_;  // CUPTI writes into the second until these end
+  std::vector<std::uint8_t> config_, data_;  // CUPTI writes to data_ until this object is destroyed
 };
 
 }  // namespace lab08

@@ -99,7 +99,7 @@ using kernel_record = CUpti_ActivityKernel10;
 using kernel_record = CUpti_ActivityKernel9;
 #endif
 
-/// "range 7": a numbered name. CUPTI's own names stay.
+/// "range 7": a numbered name. It stays valid, as CUPTI's own names do.
 const char* name_of(const char* what, std::int64_t number) {
   static std::map<std::pair<std::string, std::int64_t>, std::string> all;
   return all.try_emplace({what, number}, what + (" " + std::to_string(number))).first->second.c_str();
@@ -142,7 +142,7 @@ void deliver(const drawn_record& d) {
     case CUPTI_ACTIVITY_KIND_DRIVER: return timed(CUpti_ActivityAPI{});
     default: break;
   }
-  CUpti_ActivityMarker2 m{};  // stream: its flag
+  CUpti_ActivityMarker2 m{};  // d.stream holds its flag
   m.kind = CUPTI_ACTIVITY_KIND_MARKER;
   m.flags = static_cast<CUpti_ActivityFlag>(d.stream);
   m.timestamp = static_cast<std::uint64_t>(d.start);
@@ -189,9 +189,9 @@ void write_sums(const lab::call& c) {
       *out++ = v;
 }
 
-/// A pass whose counters the judge has drawn. Parameters: blocks and metrics. Input 0: of each block the number in its
-/// name, and what it adds to each of the sums below; input 1: the metrics to ask for, the last of all the ratio. Writes
-/// how many blocks were counted, whether all of them ran in order each time, and of each its name and values.
+/// A pass whose counters the judge has drawn. Parameters: blocks and metrics. Input 0: for each block, the number in
+/// its name and what it adds to each of the sums below. Input 1: which of the names below to ask for; the last is the
+/// ratio. Writes how many blocks were counted, whether all ran in order each time, and each one's name and values.
 void write_counters(const lab::call& c) {
   static constexpr const char* names[] = {"dram__bytes_read.sum",
                                           "dram__bytes_write.sum",

@@ -1,4 +1,4 @@
-// Lab 08's problems: sizes, seeded inputs, expected results, and the work that they take.
+// Lab 08's problems: sizes, seeded inputs, expected results, and how much work they take.
 #include <lab/case.hpp>
 #include <lab/compare.hpp>
 #include <lab/formula.hpp>
@@ -39,7 +39,7 @@ constexpr const char* operation_names[] = {"embed",
                                            "add_mlp",
                                            "normalize_last",
                                            "multiply_by_embedding"};
-/// For each operation: an index of gpt2::all_blocks.
+/// For each operation: an index into gpt2::all_blocks.
 constexpr int block_of[] = {0, 1, 2, 2, 2, 2, 2, 3, 4, 5, 5, 5, 6, 7, 8};
 constexpr int layer_range = 9, leave_event = 99, enter_event = 100, step_event = 1000;
 
@@ -105,7 +105,7 @@ std::string check_events(std::span<const double> out, int layers, int fail_at) {
            " never runs";
   if (!open.empty()) return nested(open) + " never ends" + (fail_at < 0 ? "" : " if an operation throws");
   if (out[1] != (fail_at < 0 ? 0 : 1)) return "forward() must let an operation's exception through to its caller";
-  // One range per block: as many as there are first operations.
+  // One range per block: each block's first operation begins one.
   std::map<int, int> right;
   for (std::size_t i = 0; i < expected; ++i) {
     const auto [operation, layer] = want[i];
@@ -205,7 +205,7 @@ void add_analysis(std::vector<test_case>& all) {
   const doubles longer = all_blocks({4, 1024, 768, 12, 12, 50304}, 2);
   study.insert(study.end(), longer.begin(), longer.end());
   all.push_back(rows_case(block_work(), "study", fixed(study)));
-  // Its counts exceed every float.
+  // Its counts have more digits than a float.
   all.push_back(rows_case(block_work(), "large", fixed(all_blocks({7, 9973, 1957, 13, 19, 50257}, 4))));
   all.push_back(rows_case(block_work(), "drawn", [](std::uint64_t seed) {
     lab::random_sizes size(seed);
@@ -343,8 +343,8 @@ test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels, b
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const floats want = normalized(before[0].as<float>(), before[1].as<float>(), before[2].as<float>());
-    // A single thread that adds up 4096 values near 100 is off by 1e-4 in their mean. Divided by a deviation of 1.7 and
-    // multiplied by weights of up to 2.5, that needs at least 16 numbers.
+    // A single thread that adds up 4096 values near 100 is off by 1e-4 in their mean. This is divided by a deviation of
+    // 1.7, which takes at least 16 numbers, and multiplied by weights of up to 2.5.
     return lab::mismatch(outputs[0].as<float>(), want, {5e-4, 1e-5}, at(channels));
   };
   result.work.bytes = 8.0 * static_cast<double>(rows * channels);
@@ -352,7 +352,7 @@ test_case layer_norm(const std::string& entry, int64_t rows, int64_t channels, b
   return result;
 }
 
-/// The same two functions, for more kernels than a formula of a few numbers has.
+/// percent_of_peak or seconds_without_waits, for more kernels than a row of a formula holds.
 test_case of_many(const std::string& entry, int64_t n) {
   test_case result;
   result.id = entry + "/" + std::to_string(n);
@@ -382,7 +382,7 @@ test_case of_many(const std::string& entry, int64_t n) {
   return result;
 }
 
-/// `thousandths`: of the scale, 125 for heads of 64 channels.
+/// `thousandths`: the scale in thousandths, 125 for heads of 64 channels.
 test_case softmax(const std::string& entry, int64_t matrices, int64_t tokens, int64_t thousandths = 125) {
   test_case result;
   result.id = entry + "/" + sizes({matrices, tokens});
@@ -440,7 +440,7 @@ test_case residual_norm(int64_t rows, int64_t channels, bool flat = false) {
   test_case result = layer_norm("residual_norm", rows, channels, flat);
   const int64_t n = rows * channels;
   result.where = lab::part::host;
-  result.parameters = {n, channels};  // the first is also the triad's, which takes the first three inputs
+  result.parameters = {n, channels};  // n is also the triad's, which takes the first three inputs
   result.outputs = {{dtype::f32, n}, {dtype::f32, n}};
   result.inputs = [=](std::uint64_t seed) {
     floats y = lab::random_floats(at(n), seed + 5);
@@ -503,16 +503,16 @@ test_case attention_heads(int64_t tokens, int64_t channels, int64_t heads) {
   };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const auto qkv = before[0].as<float>(), got = outputs[0].as<float>();
-    // In large cases, some rows, chosen after the answer is known.
+    // Large cases are checked in some rows, chosen after the answer is known.
     constexpr int64_t most = 1 << 25, some = 48;
     const bool all = tokens * tokens * channels <= most;
     lab::random_sizes draw(lab::secret_seed());
     for (int64_t i = 0; i < (all ? tokens : some); ++i) {
       const std::size_t t = at(all ? i : draw(0, tokens - 1));
       const auto row = got.subspan(t * at(channels), at(channels));
-      // In a far row, the absolute terms of a product of 64 add up to 3200. Each sum rounds by up to 2^-24 of that, and
-      // the weight of a value is off by the same fraction as its score, an eighth of the product. The largest error
-      // seen was 7e-5.
+      // In a far row, the magnitudes of a product's 64 terms add up to 3200. Each sum rounds by up to 2^-24 of that.
+      // The relative error of a value's weight is the absolute error of its score, an eighth of the product. The
+      // largest error seen was 7e-5.
       const std::string why = lab::mismatch(std::span<const double>(doubles(row.begin(), row.end())),
                                             attention_row(qkv, t, at(channels), at(heads)), {3e-4, 0});
       if (!why.empty()) return "row " + std::to_string(t) + ": " + why;
@@ -543,7 +543,7 @@ test_case residual_add(int64_t n) {
   return result;
 }
 
-/// Which of the student's blocks the pass calls; given code replaces the other, so that a failure has a name.
+/// Which of the student's blocks the pass calls; given code replaces the other, so that a failure names one block.
 enum class block { both, layer_norm, softmax };
 
 test_case forward(const gpt2::config& c, int64_t batch, int64_t length, block yours = block::both) {
@@ -579,12 +579,12 @@ test_case forward(const gpt2::config& c, int64_t batch, int64_t length, block yo
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   for (const int64_t layers : {1, 2, 12}) all.push_back(ranges(layers, -1));
-  for (int64_t fail_at = 0; fail_at < 27; ++fail_at) all.push_back(ranges(2, fail_at));  // each operation once
+  for (int64_t fail_at = 0; fail_at < 27; ++fail_at) all.push_back(ranges(2, fail_at));  // each operation throws once
   for (const bool sums : {false, true})
     for (const auto& [kernels, streams, threads] : {std::array{12, 1, 1}, {150, 3, 1}, {1200, 4, 2}})
       all.push_back(trace(sums, kernels, streams, threads));
   for (const auto& [blocks, metrics] : {std::array{1, 1}, {5, 2}, {9, 8}}) all.push_back(counted(blocks, metrics));
-  // One thread launches the long pass: its device waits for the host for more than 32 bits of nanoseconds.
+  // One thread launches the long pass: its device waits for the host for more nanoseconds than 32 bits hold.
   for (const question what : all_questions)
     for (const auto& [kernels, streams, threads] : {std::array{1, 1, 1}, {40, 1, 1}, {150, 3, 2}, {1200, 4, 1}})
       all.push_back(asked(what, kernels, streams, threads));

@@ -1,4 +1,4 @@
-// Lab 08's problems about a timeline: traces of passes, their sums, counters by range, and questions to them.
+// Lab 08's problems about a timeline: traces of passes, their sums, counters by range, and questions about them.
 #pragma once
 
 #include <lab/case.hpp>
@@ -31,7 +31,7 @@ inline std::string sizes(std::initializer_list<int64_t> all) {
 
 // ---- traces --------------------------------------------------------------------------------------------------------
 
-/// Random whole numbers up to a limit. Faster than lab::random_sizes, for a choice in each of many rows.
+/// At most `count` random whole numbers. Faster than lab::random_sizes, for choices in many rows.
 class many_choices {
  public:
   many_choices(int64_t count, std::uint64_t seed) : random_(lab::random_floats(at(count), seed)) {}
@@ -45,17 +45,17 @@ class many_choices {
   std::size_t next_ = 0;
 };
 
-/// CUPTI's numbers for the kinds of its records, and for a marker's flags.
+/// CUPTI's numbers for its kinds of records, and for a marker's flags.
 inline constexpr int64_t no_record = 0, copy_record = 1, fill_record = 2, driver_call = 4, runtime_call = 5,
                          kernel_record = 10, marker_record = 12, mark = 1, range_begins = 2, range_ends = 4;
 
-/// As calls.cpp reads them. A marker's `stream` is its flag.
+/// A record as calls.cpp reads it. A marker's `stream` is its flag.
 struct drawn_record {
   int64_t kind = no_record, start = 0, end = 0, correlation = 0, stream = 0, thread = 0, name = 0, id = 0;
 };
 inline constexpr int64_t most_records_a_kernel = 8, deepest = 20;
 
-/// A random pass: each thread has ranges, and calls in them. Some calls launch kernels, which run later, in order
+/// A random pass: each thread has ranges and makes calls in them. Some calls launch kernels, which run later, in order
 /// within each stream.
 inline std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int64_t threads, std::uint64_t seed) {
   many_choices draw(60 * (kernels + 10), seed);
@@ -91,7 +91,7 @@ inline std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int
   };
   for (int64_t k = 0; k < kernels; ++k) {
     host_thread& on = hosts[at(draw(0, threads - 1))];
-    if (one_in(16)) on.now += draw(50'000, 200'000);  // until the device has no work left
+    if (one_in(16)) on.now += draw(50'000, 200'000);  // long enough for the device to run out of work
     if (one_in(2) && !on.open.empty()) end_range(on);
     if (one_in(2) && std::ssize(on.open) < deepest) {
       const int64_t now = later(on);
@@ -108,7 +108,7 @@ inline std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int
   }
   for (host_thread& on : hosts)
     while (!on.open.empty()) end_range(on);
-  // A long pass is slow, too: 32 bits do not hold its times, nor does a float.
+  // A long pass is slow, too: neither 32 bits nor a float can hold its times.
   const int64_t slower = kernels > 1000 ? draw(20'000, 30'000) : 1;
   for (drawn_record& r : all)
     for (int64_t* const time : {&r.start, &r.end}) *time = begin + slower * (*time - begin);
@@ -155,7 +155,7 @@ inline std::vector<true_kernel> true_kernels(std::span<const int64_t> numbers, i
 inline std::string block_text(int64_t number) {
   return number == -1 ? "no range (\"\")" : number < -1 ? "an unknown range" : "'range " + std::to_string(number) + "'";
 }
-/// The output of the submission's process, which may be anything.
+/// Converts output of the submission's process, which may be anything.
 inline int64_t whole(double value) { return std::abs(value) < 1e15 ? static_cast<int64_t>(value) : -9; }
 
 inline std::string check_kernels(std::span<const int64_t> records, int64_t from, std::span<const double> out) {
@@ -265,7 +265,7 @@ inline test_case trace(bool sums, int64_t kernels, int64_t streams, int64_t thre
 
 // ---- counters by range ----------------------------------------------------------------------------------------------
 
-/// The metrics of calls.cpp: sums, of which `sectors` and `requests` are two, and their ratio.
+/// The metrics of calls.cpp: sums, two of them `sectors` and `requests`, and the ratio of these two.
 inline constexpr std::size_t counted_sums = 7, sectors = 5, requests = 6;
 
 inline std::string number_text(double value) {
@@ -324,12 +324,12 @@ inline test_case counted(int64_t blocks, int64_t metrics) {
   return result;
 }
 
-// ---- questions to a timeline ----------------------------------------------------------------------------------------
+// ---- questions about a timeline -------------------------------------------------------------------------------------
 
 /// The right answers; for the first two, every block that may be named.
 struct right_answers {
   std::vector<int64_t> to_speed_up, to_fuse;
-  int64_t least_busy = 0;  ///< a likely wrong answer to which block to fuse: the one with the least time in all
+  int64_t least_busy = 0;  ///< a likely wrong answer for block_to_fuse: the block with the least total time
   int64_t waiting_for_host = 0, overlapping = 0, most_waiting = 0;
 };
 
@@ -363,7 +363,7 @@ inline right_answers answers_to(const std::vector<true_kernel>& kernels) {
     right.most_waiting = std::max(right.most_waiting, waiting);
     last = now;
   }
-  std::map<int64_t, std::pair<int64_t, int64_t>> times;  // sum and number, over all kernels of a block
+  std::map<int64_t, std::pair<int64_t, int64_t>> times;  // total time and number of each block's kernels
   for (const true_kernel& k : kernels) times[k.block].first += k.end - k.begin, ++times[k.block].second;
   int64_t longest = -1;
   const auto* shortest = &times.begin()->second;
@@ -416,7 +416,7 @@ inline test_case asked(question what, int64_t kernels, int64_t streams, int64_t 
   result.outputs = {{dtype::f64, 1}};
   result.inputs = [=](std::uint64_t seed) {
     std::vector<true_kernel> all;
-    // A single kernel's block is both the shortest and the least busy.
+    // If there is a single kernel, its block is both the shortest and the least busy.
     const int most_tries = what == question::block_to_fuse && kernels > 1 ? 100 : 1;
     for (int tries = 0; tries < most_tries; ++tries) {
       const std::vector<drawn_record> records =
