@@ -58,7 +58,7 @@ TEST_P(CudaPass, IsEqualToTheReference) {
 TEST_P(CudaPass, IsEqualToTheReferenceWithHeadsOf64) {
   const config of{.context = 200, .vocabulary = 11, .padded_vocabulary = 16, .layers = 1, .heads = 2, .channels = 128};
   checkpoint model = random_checkpoint(of, 9);
-  // Queries and keys large enough that softmax decides for a few tokens.
+  // Queries and keys large enough that softmax picks a few tokens.
   for (std::size_t i = 0; i < size_of(of, tensor::qkv_weight); ++i)
     model.weights[offset_of(of, tensor::qkv_weight) + i] *= 10.0f;
   const auto pass = make_cuda(model, GetParam().how, handed_in());

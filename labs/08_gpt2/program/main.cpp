@@ -1,4 +1,4 @@
-// gpt2: one forward pass, or a text, by the chosen pass. Under ./course profile the pass is profiled.
+// gpt2: runs one forward pass, or writes a text, with the chosen pass. Under ./course profile the pass is profiled.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -58,7 +58,7 @@ void time_passes(const options& o, pass& with, const checkpoint& model) {
   const auto once = [&] { o.graph ? with.replay() : o.my_ranges ? run_in_ranges(with) : with.run(); };
   if (std::getenv("LAB_PROFILE")) {
 #ifdef GPT2_ON_GPU
-    lab::profile p({"l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum"});  // loads that no other counter has
+    lab::profile p({"l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum"});  // loads not in other counters
 #else
     lab::profile p;
 #endif

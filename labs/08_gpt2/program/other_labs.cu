@@ -1,4 +1,4 @@
-// Other labs' kernels for LLM-CUDA: lab 11's attention, whose heads lie one after the other, and lab 09's product.
+// Other labs' kernels for LLM-CUDA: lab 11's attention, which stores one head after the other, and lab 09's product.
 #include <map>
 #include <memory>
 #include <type_traits>
@@ -31,8 +31,8 @@ void regroup(T* to, const T* from, int batch, int tokens, int of, int heads, cud
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
-/// Q, K, V and the output with one head after the other, and lse. Allocated before a graph is recorded, because the
-/// pass runs once before.
+/// Q, K, V and the output, one head after the other, and lse. Allocated before a graph is recorded, because the pass
+/// runs once before that.
 template <class T>
 struct room {
   explicit room(std::size_t rows) : grouped(4 * rows * size), lse(rows) {}

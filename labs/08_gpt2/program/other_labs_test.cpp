@@ -27,14 +27,14 @@ counted calls;
 
 TEST(OtherLabs, GiveTheSameLogits) {
   checkpoint model = random_checkpoint(of, 9);
-  // Queries and keys large enough that softmax decides for a few tokens.
+  // Queries and keys large enough that softmax picks a few tokens.
   for (std::size_t i = 0; i < size_of(of, tensor::qkv_weight); ++i)
     model.weights[offset_of(of, tensor::qkv_weight) + i] *= 10.0f;
   for (const precision how : {precision::fp32, precision::bf16}) {
     kernels with = handed_in();
     use_attention_of_lab11(with);
     use_product_of_lab09(with);
-    // Between the pass and the other labs: checks that they are called at all.
+    // Wraps the other labs' kernels, to check that the pass calls them at all.
     static kernels inner;
     inner = with;
     calls = {};

@@ -17,7 +17,7 @@ namespace {
 
 using gpt2::operation;
 
-/// Operations that are all of one kind.
+/// Sends all operations to one function, `run`.
 class any_operations : public lab08::operations {
  public:
   void embed() override { run(operation::embed, 0); }
@@ -47,7 +47,7 @@ class recorded final : public any_operations {
   explicit recorded(gpt2::pass& with) : with_(with) {}
   void run(operation which, int layer) override { with_.compute(which, layer); }
 
-  /// A range with a block's name has that block's work, so that the profiler can report its share of the roof.
+  /// A range with a block's name gets that block's work, so that the profiler can report its share of the roof.
   void enter(const char* name) override {
     lab::work must;
     for (const gpt2::block b : gpt2::all_blocks)
@@ -72,7 +72,7 @@ class listed final : public any_operations {
   void enter(const char* name) override { open_.push_back(&blocks_.emplace_back(block{name, {}})); }
   void leave() override { open_.pop_back(); }
 
-  /// Each with its number, so that no two have the same name.
+  /// Numbers the blocks, so that no two have the same name.
   std::vector<lab08::launched_block> pass() const {
     std::vector<lab08::launched_block> all;
     for (const block& b : blocks_)

@@ -1,4 +1,4 @@
-// For tests: the kernels that every checkout has unchanged.
+// For tests: the kernels that are the same in every checkout.
 #include "forward.hpp"
 #include "handed_in.hpp"
 

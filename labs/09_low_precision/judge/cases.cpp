@@ -1,6 +1,6 @@
 // Lab 09's problems: numbers to encode and decode, results of arithmetic that rounds, weights in groups, and products.
-// Nothing here is computed from bits as a solution would: a table holds the numbers of a format, and the nearest is
-// looked up in it.
+// Unlike a solution, the judge computes nothing from bits: it tabulates each format's numbers and looks up the nearest
+// one.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ constexpr description descriptions[] = {{"fp32", 8, 23, 0, true, false}, {"fp16"
                                         {"bf16", 8, 7, 0, true, false},  {"tf32", 8, 10, 13, true, false},
                                         {"e4m3", 4, 3, 0, false, true},  {"e5m2", 5, 2, 0, true, true}};
 
-/// The finite numbers of a format from 0 upwards: the code of each is its index.
+/// The finite numbers of a format, from 0 upwards; a number's index is its code.
 const std::vector<double>& numbers_of(format f) {
   static const auto make = [](const description& d) {
     const int bias = (1 << (d.exponent_bits - 1)) - 1;
@@ -64,7 +64,7 @@ const std::vector<double>& numbers_of(format f) {
   return tables[at(f)];
 }
 
-/// Half of the last step beyond the largest number: values from there on are too large.
+/// The largest number plus half of the last step: values from there on are too large.
 double overflow_of(format f) {
   const std::vector<double>& all = numbers_of(f);
   return all.back() + (all.back() - all[all.size() - 2]) / 2;
@@ -104,9 +104,9 @@ float right_number(uint32_t code, format f) {
 
 float rounded(float value, format f) { return f == fp32 ? value : right_number(right_code(value, f), f); }
 
-/// Every number of the format, the midpoint between it and the next, and the floats on both sides of that; tf32 has
-/// 2^18 numbers, so those around each power of two, and a random choice. Infinities, NaNs, subnormal floats, random
-/// bits.
+/// Every number of the format and every midpoint between neighbours, each with the floats on both sides. tf32 has 2^18
+/// numbers, so only those around each power of two and a random choice. Also infinities, NaNs, subnormal floats and
+/// random bits.
 floats to_encode(format f, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   floats all{0.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::max(),
@@ -137,7 +137,7 @@ floats to_encode(format f, std::uint64_t seed) {
 
 std::string as_hex(uint32_t code) { return fmt::format("0x{:X}", code); }
 
-/// The first few errors: `wrong(i)` is "" if element i is right.
+/// Describes the first few errors; `wrong(i)` is "" if element i is right.
 template <class Wrong>
 std::string all_wrong(std::size_t count, const Wrong& wrong) {
   std::string text;
@@ -159,7 +159,7 @@ test_case host_case(std::string id, std::vector<int64_t> parameters, std::vector
 }
 
 test_case encode(format f) {
-  const auto count = static_cast<int64_t>(to_encode(f, 1).size());  // depends on the seed: random() for tf32
+  const auto count = static_cast<int64_t>(to_encode(f, 1).size());  // depends on the seed: tf32's numbers are random
   test_case result = host_case(fmt::format("encode/{}", descriptions[f].name), {f, count}, {{dtype::i32, count}});
   result.inputs = [=](std::uint64_t seed) {
     floats all = to_encode(f, seed);
@@ -208,8 +208,8 @@ test_case decode(format f) {
 
 // ---- arithmetic that rounds ---------------------------------------------------------------------------------------
 
-/// How much a result may differ because the compiler `may_fuse` multiplications with additions, in float arithmetic.
-/// Otherwise, rounding each operation leaves one possible result.
+/// Whether a float result is right. If the compiler `may_fuse` multiplications with additions, results may differ a
+/// little; otherwise each operation is rounded, and only one result is possible.
 bool agrees(float got, float want, bool may_fuse) {
   if (!may_fuse) return got == want;
   return std::abs(static_cast<double>(got) - want) <= 4e-6 * (1 + std::abs(static_cast<double>(want)));
@@ -227,8 +227,8 @@ float largest(std::span<const float> x, format f) {
   return most;
 }
 
-/// Differences from the largest number are rounded to `differences` instead of f: the result of forgetting to round
-/// them.
+/// Rounds differences from the largest number to `differences` if given, otherwise to f; fp32 gives the result of
+/// forgetting to round them.
 float right_softmax_sum(std::span<const float> x, format f, std::optional<format> differences = {}) {
   const float most = largest(x, f);
   floats powers;
@@ -260,7 +260,7 @@ float right_descend(float w, float rate, float gradient, std::size_t steps, form
   return w;
 }
 
-/// A function of several numbers that returns one.
+/// A case for a function that takes several numbers and returns one.
 template <class Inputs, class Right>
 test_case reduction(std::string id, std::vector<int64_t> parameters, Inputs inputs, bool may_fuse, Right right) {
   test_case result = host_case(std::move(id), std::move(parameters), {{dtype::f64, 1}});  // f64 for predictions
@@ -275,7 +275,7 @@ test_case reduction(std::string id, std::vector<int64_t> parameters, Inputs inpu
   return result;
 }
 
-/// n numbers of [offset, offset + width), or from twice this range if both signs are wanted.
+/// n numbers, uniform in [offset - width, offset + width).
 auto numbers(int64_t n, float offset, float width) {
   return [=](std::uint64_t seed) {
     floats x = lab::random_floats(at(n), seed);
@@ -284,8 +284,8 @@ auto numbers(int64_t n, float offset, float width) {
   };
 }
 
-/// Numbers about 0, whose differences must be rounded (differences of numbers near each other are exact): drawn until
-/// `right(x, differences)` shows the rounding.
+/// Numbers around 0: their differences must be rounded (those of numbers near each other are exact). Draws again until
+/// rounding the differences changes the result of `right`.
 template <class Right>
 auto about_zero(int64_t n, format f, Right right) {
   return [=](std::uint64_t seed) {
@@ -337,7 +337,7 @@ test_case lost(const std::string& name, floats (*make)(int64_t, std::uint64_t), 
   return result;
 }
 
-/// Rows of n gradients each, with a given largest one: it is the last, the first, or anywhere.
+/// Rows of n gradients each, with a given largest one: the last, the first, or any.
 test_case loss_scale(const std::string& name, const floats& most, int64_t n) {
   const auto rows = static_cast<int64_t>(most.size());
   test_case result = host_case("loss_scale/" + name, {rows, n}, {{dtype::f64, rows}});
@@ -367,11 +367,11 @@ test_case loss_scale(const std::string& name, const floats& most, int64_t n) {
 
 constexpr int64_t int_group = 64, mx_group = 32;
 
-/// The differences between int8, int4 and mxfp4.
+/// What distinguishes int8, int4 and mxfp4.
 struct group_kind {
   const char* name;
   int64_t size, bytes;
-  float most;  ///< the largest number, times the scale
+  float most;  ///< the largest number, before scaling
   bool is_mx() const { return most == 6; }
 };
 constexpr group_kind group_kinds[] = {
@@ -379,9 +379,9 @@ constexpr group_kind group_kinds[] = {
 
 constexpr float e2m1[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
 
-/// Groups of random numbers of all sizes. In some, the largest makes the scale 1, and the others are halfway between
-/// two numbers. In some, this happens at another scale, where x / scale and x * (1 / scale) differ; or, for mxfp4, the
-/// largest is just below a power of two. Some are zero, too small for a scale, or near the largest float.
+/// Groups of random numbers of all magnitudes. In some, the largest makes the scale 1, and the others are halfway
+/// between two numbers. In some, this happens at another scale, where x / scale and x * (1 / scale) differ, or, for
+/// mxfp4, the largest is just below a power of two. Some are zero, too small for a scale, or near the largest float.
 floats to_quantize(const group_kind& kind, int64_t groups, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   floats x = lab::random_floats(at(groups * kind.size), seed);
@@ -514,7 +514,7 @@ test_case dequantize(const group_kind& kind, int64_t groups) {
 
 // ---- matrix-vector products ---------------------------------------------------------------------------------------
 
-/// Quantized weights as the quantizers produce them: no -128, and no 0 in place of 8 - 7.
+/// Quantized weights as the quantizers produce them: no int8 is -128, and no int4 is -8 (code 0).
 std::vector<std::uint8_t> random_codes(const group_kind& kind, int64_t count, std::uint64_t seed) {
   std::vector<std::uint8_t> bytes = lab::random_bytes(at(count), seed);
   lab::in_parallel(bytes.size(), [&](std::size_t first, std::size_t last) {
@@ -526,7 +526,7 @@ std::vector<std::uint8_t> random_codes(const group_kind& kind, int64_t count, st
   return bytes;
 }
 
-/// The numbers of a group of int8 or int4.
+/// Decodes a group of int8 or int4.
 std::array<double, at(int_group)> codes_of(const group_kind& kind, std::span<const std::uint8_t> bytes) {
   constexpr std::size_t half = at(int_group) / 2;
   std::array<double, 2 * half> codes{};
@@ -541,8 +541,8 @@ std::array<double, at(int_group)> codes_of(const group_kind& kind, std::span<con
   return codes;
 }
 
-/// If `apart`, all numbers of x in a group are equal, and a row has weights in one group only, all of them the largest:
-/// then roundings of x add up, while random ones would cancel.
+/// If `apart`, x is constant within a group, and a row has weights in one group only, all of them the largest:
+/// roundings of x then add up, whereas random ones would cancel.
 test_case matvec(const group_kind& kind, int64_t rows, int64_t columns, float size_of_x = 1.0f, bool apart = false,
                  float size_of_w = 0x1p-6f) {
   const int64_t groups = columns / kind.size;
@@ -578,7 +578,7 @@ test_case matvec(const group_kind& kind, int64_t rows, int64_t columns, float si
         const std::size_t group = r * at(groups) + at(g);
         const auto codes = codes_of(kind, bytes.subspan(group * at(kind.bytes), at(kind.bytes)));
         const auto here = x.subspan(at(g * int_group), codes.size());
-        constexpr std::size_t parts = 8;  // one sum would wait for each addition
+        constexpr std::size_t parts = 8;  // a single sum would be a chain of dependent additions
         std::array<double, parts> products{}, weights{};
         for (std::size_t i = 0; i < codes.size(); i += parts)
           for (std::size_t p = 0; p < parts; ++p) {
@@ -615,10 +615,10 @@ std::vector<bfloat16> random_bf16(int64_t count, std::uint64_t seed, int exponen
   return result;
 }
 
-/// Products of two bf16 numbers are exact in FP32. Sums of k products have lab 06's error; tensor cores truncate where
-/// a multiply-add rounds, so twice that is allowed. Then comes the rounding to 8 bits, by 2^-8 at most.
+/// Products of two bf16 numbers are exact in FP32. Sums of k products have lab 06's error, here doubled: tensor cores
+/// truncate where a multiply-add rounds. Rounding the result to 8 bits then adds at most 2^-8.
 ///
-/// Elements of A and B are below 2^of_a and 2^of_b: bf16 has the range of a float.
+/// Elements of A and B are below 2^of_a and 2^of_b in magnitude: bf16 has the range of a float.
 test_case gemm(const char* entry, const shape& s, int of_a = 0, int of_b = 0) {
   test_case result;
   result.id = fmt::format("{}/{}x{}x{}{}", entry, s.m, s.n, s.k,
@@ -707,7 +707,7 @@ std::vector<test_case> cases() {
       all.push_back(sum(fmt::format("signed{}", n), signed_numbers, n, terms, sums));
     }
   }
-  for (const format f : {fp16, e4m3, e5m2}) all.push_back(sum("large100", large, 100, f, f));  // too large a sum
+  for (const format f : {fp16, e4m3, e5m2}) all.push_back(sum("large100", large, 100, f, f));  // the sum overflows
   for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2})
     for (const int64_t n : {1, 2, 50, 1000, 5000}) add_arithmetic(all, n, f);
   for (const format f : {fp32, fp16, bf16, tf32, e4m3, e5m2})
@@ -739,7 +739,7 @@ std::vector<test_case> cases() {
       all.push_back(dequantize(kind, groups));
     }
     if (kind.is_mx()) continue;
-    // Row counts that no unrolling divides; columns from one group to many.
+    // Row counts that no unrolling divides; from one group of columns to many.
     for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 64},
                                         {2, 128},
                                         {3, 192},
@@ -760,8 +760,8 @@ std::vector<test_case> cases() {
   all.push_back(timed(matvec(group_kinds[0], 16'384, 4096)));
   all.push_back(timed(matvec(group_kinds[1], 16'384, 8192)));
 
-  // 1, primes, one step of 8 below and above the tiles' widths, non-square, fewer steps along k than there are buffers
-  // and more; one row more than whole tiles have, where columns and steps are whole.
+  // 1, primes, one step of 8 below and above the tiles' widths, non-square, fewer and more steps along k than there are
+  // buffers; one row more than whole tiles, with whole tiles of columns and whole steps.
   constexpr shape shapes[] = {{1, 8, 8},        {5, 8, 16},      {63, 56, 24},    {64, 64, 32},  {65, 72, 40},
                               {128, 128, 32},   {127, 120, 64},  {129, 136, 104}, {17, 264, 8},  {200, 8, 200},
                               {1, 520, 136},    {257, 128, 128}, {128, 256, 160}, {37, 192, 96}, {256, 256, 256},
@@ -816,7 +816,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(gemm(entry, {size(1, 20), 8 * size(66, 90), 16}));
     all.push_back(gemm(entry, {size(1, 20), 8, 8 * size(130, 150)}));
   }
-  // More tiles of 256 columns than a GPU has multiprocessors: a block of a grid that fits the GPU computes several.
+  // More tiles of 256 columns than a GPU has multiprocessors: if the grid fits the GPU, a block computes several.
   all.push_back(gemm("gemm_pipelined", {size(1, 20), 256 * size(133, 136), 8}));
   return all;
 }

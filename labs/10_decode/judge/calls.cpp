@@ -16,7 +16,7 @@ shape shape_of(const lab::call& c) {
           c.parameter(4), c.parameter(5), c.parameter(6), c.parameter(7)};
 }
 
-/// Order: the embedding, the last norm, then layer after layer.
+/// Order in memory: the embedding, the last norm, then layer after layer.
 struct parts {
   explicit parts(const lab::call& c) : of_model{shape_of(c), nullptr, nullptr, nullptr, c.input<float>(1)} {
     const shape& s = of_model.shape;

@@ -1,5 +1,5 @@
 // Lab 10's problems: what a token costs, products with one vector, the cache, attention over it, and whole tokens of
-// small models with random weights. Each result is computed again in double; only numbers in the cache are rounded.
+// small models with random weights. Each result is recomputed in double; only numbers in the cache are rounded.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,10 +33,10 @@ numbers rounded(const floats& values) {
   return result;
 }
 
-/// Uniform in [-most, most), made of 16 random bits each; then `nans` NaNs.
+/// `count` numbers, uniform in [-most, most), from 16 random bits each; then `nans` NaNs.
 buffer random_numbers(int64_t count, float most, int64_t nans, std::uint64_t seed) {
   const std::vector<std::uint8_t> bytes = lab::random_bytes(2 * at(count), seed);
-  buffer result({dtype::bf16, count + nans});  // of NaNs
+  buffer result({dtype::bf16, count + nans});  // all NaNs
   const auto values = result.as<bfloat16>();
   lab::for_each_index(at(count), [&](std::size_t i) {
     const auto whole = static_cast<std::int16_t>(bytes[2 * i] | bytes[2 * i + 1] << 8);
@@ -68,7 +68,7 @@ constexpr shape llama_8b{32, 4096, 32, 8, 128, 14'336, 128'256, 131'072};
 constexpr shape gpt2_like{12, 768, 12, 12, 64, 2048, 50'257, 1024};
 constexpr shape tiny{1, 8, 1, 1, 64, 8, 2, 4};
 
-/// Figures are double, so that predictions can be compared with them.
+/// The result is a double, so that predictions can be compared with it.
 test_case formula(const std::string& name, const char* of, const shape& s, std::vector<int64_t> more, double right) {
   test_case c;
   c.entry = name;
@@ -103,8 +103,8 @@ void add_formulas(std::vector<test_case>& all, const char* of, const shape& s, i
 
 // ---- products with one vector -------------------------------------------------------------------------------------
 
-/// The error of a sum of this many terms, relative to the terms, in FP32 and in any order. Rounding errors have both
-/// signs, so their sum grows with the square root.
+/// The error of an FP32 sum of `count` terms in any order, relative to the sum of their magnitudes. Rounding errors
+/// have both signs, so their sum grows with the square root of the count.
 double off_in_sum(int64_t count) { return 2 * (std::sqrt(static_cast<double>(count)) + 32) * unit; }
 
 /// The allowed error of a product.
@@ -142,7 +142,7 @@ std::string off(const char* what, std::size_t i, double got, double want, double
 
 enum class product : std::uint8_t { host, plain, added, in_place, normalized, gated };
 
-/// With weights up to 100, a gate's exponential is infinite.
+/// With weights up to 100, a gate's exponential overflows.
 test_case matvec(product kind, int64_t rows, int64_t columns, float size_of_x = 1.0f, float size_of_w = 1.0f) {
   constexpr const char* entries[] = {"matvec_host", "matvec", "matvec", "matvec", "norm_matvec", "norm_gate"};
   constexpr const char* marks[] = {"", "", "-residual", "-in_place", "", ""};
@@ -163,7 +163,7 @@ test_case matvec(product kind, int64_t rows, int64_t columns, float size_of_x = 
     floats x = lab::random_floats(at(columns), seed + 1);
     for (float& one : x) one = size_of_x * (one + 0.25f);
     const float most = norms ? size_of_w * 2.0f / std::sqrt(static_cast<float>(columns)) : 1.0f;
-    // Reading past the end of W returns NaN; on the device it is reported in any case.
+    // On the host, reading past the end of W returns NaN; on the device, it is always reported.
     std::vector<buffer> result{random_numbers(all_rows * columns, most, kind == product::host ? 64 : 0, seed),
                                buffer::of(x)};
     if (added) result.push_back(buffer::of(lab::random_floats(at(rows), seed + 2)));
@@ -207,7 +207,7 @@ test_case matvec(product kind, int64_t rows, int64_t columns, float size_of_x = 
 
 // ---- the cache ----------------------------------------------------------------------------------------------------
 
-/// Rows of cosines and sines, in pairs. As in Llama, but each seed has another base, so only the table gives the
+/// Rows of cosines and sines, in pairs, as in Llama, but with a base that depends on the seed: only the table gives the
 /// angles.
 floats rotary_of(int64_t capacity, int64_t size, std::uint64_t seed) {
   const double base = 10'000.0 * static_cast<double>(1 + seed % 50);
@@ -221,7 +221,7 @@ floats rotary_of(int64_t capacity, int64_t size, std::uint64_t seed) {
   return result;
 }
 
-/// A rotated pair of numbers; `terms` bounds its rounding.
+/// A rotated pair of numbers; `terms` bounds the rounding error.
 struct turned {
   std::array<double, 2> value, terms;
 };
@@ -291,9 +291,9 @@ test_case rotate_append(int64_t heads, int64_t kv_heads, int64_t size, int64_t c
 
 struct attended {
   doubles out, magnitude;  ///< magnitude: the sum of |weight v|
-  double largest = 0;      ///< sum of |q k|, scaled
+  double largest = 0;      ///< the largest scaled sum of |q k|
 };
-/// One query head over keys 0 to tokens - 1; row j of k and v begins at j * size.
+/// Attention of one query head to keys 0 to tokens - 1; row j of k and v begins at j * size.
 attended attention_of(std::span<const double> q, std::span<const bfloat16> k, std::span<const bfloat16> v,
                       std::size_t tokens) {
   const std::size_t size = q.size();
@@ -318,13 +318,13 @@ attended attention_of(std::span<const double> q, std::span<const bfloat16> k, st
   return result;
 }
 
-/// 2^20 to 2^30 or its inverse, depending on the seed. A product that is scaled by it and divided by it elsewhere is
-/// unchanged in float and in bf16, but out of fp16's range.
+/// 2^20 to 2^30 or its inverse, depending on the seed. If one factor of a product is multiplied by it and another
+/// divided, the product is unchanged in float and in bf16, but the factors leave fp16's range.
 float power_of_two(lab::random_sizes& draw) {
   return std::ldexp(1.0f, static_cast<int>(draw(20, 30) * (2 * draw(0, 1) - 1)));
 }
 
-/// With a large `spread` one key takes nearly all of the weight. If `below`, all scores lie between -1000 and -400:
+/// With a large `spread`, one key gets nearly all of the weight. If `below`, all scores lie between -1000 and -400:
 /// their exponentials are zero in float.
 test_case attend(int64_t heads, int64_t kv_heads, int64_t size, int64_t capacity, int64_t position, float spread = 1.0f,
                  bool below = false) {
@@ -378,9 +378,8 @@ test_case attend(int64_t heads, int64_t kv_heads, int64_t size, int64_t capacity
 
 // ---- whole tokens -------------------------------------------------------------------------------------------------
 
-/// The model in double. Its attention reads the keys and values that the submission wrote, so a bf16 that rounds
-/// differently here does not affect later results. The submission's keys and values are compared with the unrounded
-/// ones.
+/// The model in double. Its attention reads the keys and values that the submission wrote, so later results do not
+/// depend on how it rounded a bf16. The submission's keys and values are compared with unrounded ones.
 class reference {
  public:
   reference(const shape& s, std::span<const buffer> before, std::span<const buffer> outputs)
@@ -391,8 +390,8 @@ class reference {
     }
   }
 
-  /// Sums, and the sums of their terms' absolute values, which errors are proportional to: if large terms cancel, the
-  /// difference still has their error.
+  /// Sums, and the sums of their terms' absolute values. Errors are proportional to the latter: if large terms cancel,
+  /// the difference still has their error.
   struct sums {
     doubles value, terms;
   };
@@ -509,16 +508,16 @@ class reference {
   std::array<std::span<const bfloat16>, 2> kept_;
 };
 
-/// A logit's allowed error in FP32, through all layers.
+/// A logit's allowed error in FP32, accumulated over all layers.
 double allowed_logit(const reference::sums& right, std::size_t i) { return 0x1p-15 * right.terms[i]; }
 
 /// The range of a model's logits.
 enum class logit_kind { usual, equal, below_zero };
 
-/// Weights that keep a token's state near 1, and a cache of `position` tokens; after them it holds NaN. Keys, values
-/// and gated numbers are multiplied by powers of two. For equal logits, the last 63 rows of the embedding hold one
-/// number, 2, 0 or -2, and the rows before them 0: every third of the last tokens then has the same largest logit. For
-/// logits thousands below zero, the first number of each row is 8, and the last norm flips its sign.
+/// Weights that keep a token's state near 1, and a cache that holds `position` tokens, then NaN. Keys, values and gated
+/// numbers are multiplied by powers of two. For equal logits, the embedding is 0, except that its last 63 rows begin
+/// with 2, 0 or -2: every third of the last tokens then has the same largest logit. For logits thousands below zero,
+/// the first number of each row is 8, and the last norm flips its sign.
 std::vector<buffer> model_inputs(const shape& s, int64_t position, logit_kind like, std::uint64_t seed) {
   floats w = lab::random_floats(at(s.weights()), seed);
   std::size_t next = at(s.vocabulary * s.width);
@@ -564,7 +563,7 @@ std::vector<buffer> model_inputs(const shape& s, int64_t position, logit_kind li
   return result;
 }
 
-/// With a count, calls `generate`; otherwise computes one token. In memory, the layers follow the last norm.
+/// With a count, calls `generate`; without one, computes one token. In memory, the layers follow the last norm.
 test_case tokens(const char* name, const shape& s, int64_t position, int64_t count = 0,
                  logit_kind like = logit_kind::usual) {
   constexpr int64_t most_parts = 64;
@@ -632,8 +631,8 @@ test_case tokens(const char* name, const shape& s, int64_t position, int64_t cou
 
 // ---- figures for the predictions ----------------------------------------------------------------------------------
 
-/// The launches of a token in a model with this many layers, if each function of the contract is called once; attend
-/// has two.
+/// The launches of a token in a model with this many layers, if each function of the contract is called once; `attend`
+/// takes two.
 std::vector<double> launches(int64_t layers) { return {static_cast<double>(2 + 7 * layers)}; }
 
 /// From given/reports.md: the faults of A to D; the actions for R and A to D; the blocks of A that an H200 can hold, 6
@@ -655,8 +654,8 @@ std::vector<test_case> cases() {
   add_formulas(all, "tiny", tiny, 0);
   all.push_back(formula("cache_bytes", "llama_1b", llama_1b, {0}, 0.0));
 
-  // One row; row counts that no block divides; 8 columns; columns far beyond a block's threads, and beyond the 48 KiB
-  // of an array in shared memory.
+  // One row; row counts that no block divides; 8 columns; many more columns than a block has threads, and more than fit
+  // in the 48 KiB of an array in shared memory.
   constexpr std::pair<int64_t, int64_t> products[] = {{1, 8},    {2, 16},  {3, 24},   {7, 64},    {8, 128},   {9, 256},
                                                       {31, 264}, {33, 8},  {64, 512}, {65, 1032}, {5, 2048},  {6, 2056},
                                                       {3, 8200}, {17, 40}, {131, 72}, {1, 4096},  {2, 16'392}};
@@ -686,8 +685,8 @@ std::vector<test_case> cases() {
                                                                   {2, 1, 64, 5000, 4500}})
     all.push_back(rotate_append(heads, kv_heads, size, capacity, position));
 
-  // Groups of 1, 2, 4 and 8; one token, few, one more and one less than a tile; a cache that is far from full; more
-  // tokens than 64 parts of 512.
+  // Groups of 1, 2, 4 and 8; one token, a few, one more and one less than a tile; a cache that is far from full; more
+  // tokens than 64 parts of 512 hold.
   for (const auto& [heads, kv_heads, size, capacity, position] : {std::array<int64_t, 5>{1, 1, 64, 1, 0},
                                                                   {2, 1, 128, 8, 1},
                                                                   {4, 1, 64, 40, 31},
@@ -715,7 +714,7 @@ std::vector<test_case> cases() {
   all.push_back(tokens("counted", counted, 255));
   all.push_back(tokens("wide", {1, 1032, 1, 1, 64, 8, 9, 4}, 1));
   all.push_back(
-      tokens("wide_mlp", {1, 8, 1, 1, 64, 12'600, 9, 4}, 1));  // more rows than warps run at a time, x beyond 48 KiB
+      tokens("wide_mlp", {1, 8, 1, 1, 64, 12'600, 9, 4}, 1));  // more rows than warps run at a time; x exceeds 48 KiB
   all.push_back(tokens("deep", {17, 16, 2, 1, 64, 8, 20, 4}, 2));  // one layer more than Llama 3.2 1B
   all.push_back(tokens("tiny", tiny, 0, 4));
   all.push_back(tokens("tiny", tiny, 2, 1));
@@ -761,7 +760,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   const int64_t cached = 16 * draw(57, 63);
   all.push_back(lab::like("attend/8:2x128-1023of1024", attend(8, 2, 128, cached, cached - 1)));
   all.push_back(lab::like("rotate_append/8:2x64-700of1000", rotate_append(8, 2, 64, draw(800, 1500), draw(300, 799))));
-  // As many weights: 8 hidden numbers fewer in each of two layers, 48 tokens more to choose from.
+  // The same number of weights: for 8 hidden numbers fewer in each of two layers, 48 more tokens in the vocabulary.
   shape other = counted;
   const int64_t fewer = draw(1, 8);
   other.hidden -= 8 * fewer, other.vocabulary += 48 * fewer, other.capacity += draw(1, 99);
@@ -769,7 +768,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(
       lab::like("generate/one_layer-0-8",
                 tokens("drawn_calls", {1, 8 * draw(1, 6), 2, 1, 64, 8 * draw(1, 6), draw(9, 60), 30}, 20, 8)));
-  // Larger than any case above: rows, columns, heads, keys, layers, tokens to choose from.
+  // Larger than any case above: rows, columns, heads, keys, layers, vocabulary.
   const auto columns = [&](int64_t least, int64_t most) { return 8 * draw(least / 8 + 1, most / 8); };
   all.push_back(matvec(product::host, draw(1, 2), columns(1'000'000, 1'200'000)));
   for (const product kind : {product::plain, product::normalized, product::gated}) {

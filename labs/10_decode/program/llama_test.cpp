@@ -21,7 +21,7 @@ std::unique_ptr<decoder> make(const std::string& pass, const checkpoint& model, 
   return pass == "cpu" ? make_on_cpu(model, capacity) : make_on_device(model, capacity, pass == "parts");
 }
 
-/// Logits here have size 1 to 10. A number of the cache halfway between two bf16 may be rounded to either, which
+/// Logits here have size 1 to 10. A number in the cache halfway between two bf16 may be rounded to either, which
 /// changes logits by a thousandth; a wrong angle, pair or head changes them by 1 or more.
 constexpr double allowed = 0.01;
 

@@ -1,5 +1,5 @@
-// Attention as its formula reads: a product, a softmax, a product. Each is a launch, and between them the scores go to
-// memory and come back. Blocks of 16 x 16 threads, one element each: the products are not what this lab is about.
+// Attention as its formula reads: a product, a softmax, a product. Each is a launch; in between, the scores go to
+// memory and back. Blocks of 16 x 16 threads, one element each: the products are not what this lab is about.
 #include <lab/device.hpp>
 
 #include "attention.hpp"
@@ -21,7 +21,7 @@ __global__ void scores_kernel(float* scores, const float* q, const float* k, int
   scores[(head * tokens + query) * tokens + key] = causal && key > query ? -INFINITY : sum * scale;
 }
 
-/// A warp per row: three passes over it.
+/// One warp per row, three passes over it.
 __global__ void softmax_kernel(float* scores, int tokens) {
   float* row = scores + static_cast<std::size_t>(blockIdx.x) * tokens;
   float most = -INFINITY, sum = 0.0f;

@@ -1,6 +1,6 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp. Where
-// attention is timed, the first parameters are the sizes of the ceiling: a product, or chains of multiply-adds, with as
-// many operations. So a case's own sizes come after three others.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp. Where attention is timed,
+// the first three parameters are the sizes of the ceiling, a product or chains of multiply-adds with as many
+// operations; the case's own sizes follow.
 #include <lab/call.hpp>
 
 #include "attention.hpp"

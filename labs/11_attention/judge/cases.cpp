@@ -1,5 +1,5 @@
 // Lab 11's problems: what tiles cost, results to join, attention of all shapes, and one query at a time. Each row is
-// recomputed in double, with the softmax by definition.
+// recomputed in double, by the definition of softmax.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ void add_formulas(std::vector<test_case>& all, const tiling& t, int64_t size, in
 
 // ---- results to join ----------------------------------------------------------------------------------------------
 
-/// In these rows each side may have seen no keys, or keys with scores far above or below the other's.
+/// Rows in which either side may have seen no keys, or keys with scores far above or below the other's.
 test_case merge(int64_t rows, int64_t size) {
   test_case c;
   c.id = fmt::format("merge/{}x{}", rows, size);
@@ -120,7 +120,7 @@ test_case merge(int64_t rows, int64_t size) {
       for (std::size_t i = 0; i < at(size); ++i) {
         const double x = static_cast<double>(a[r * at(size) + i]), y = static_cast<double>(b[r * at(size) + i]);
         const double want = none ? 0 : (wa * x + wb * y) / (wa + wb), one = static_cast<double>(got[r * at(size) + i]);
-        // A difference of large logarithms has their rounding error.
+        // A difference of large logarithms keeps their rounding error.
         const double allowed = (2e-6 + (none ? 0 : 2e-7 * std::abs(most))) * (std::abs(x) + std::abs(y));
         if (!(std::abs(one - want) <= allowed))
           return fmt::format("row {}, column {}: {} with lse {} and {} with lse {} become {}, should be {:.7g}", r, i,
@@ -139,7 +139,7 @@ struct shape {
   bool causal;
 };
 
-/// The difference between FP32 and bf16: how far a weight and an element of the result may be rounded.
+/// How FP32 and bf16 differ: how far rounding may move a weight and an element of the result.
 struct precision {
   const char* name;
   dtype type;
@@ -159,10 +159,10 @@ floats widened(const buffer& b) {
   return floats(b.as<bfloat16>().begin(), b.as<bfloat16>().end());
 }
 
-/// The form of queries, keys and values. Scores are about `spread` away from zero; if it is large, a softmax that does
-/// not subtract the maximum overflows, and one key has nearly all of the weight. If `below`, all scores lie between
-/// -1000, the contract's limit, and -400: their exponentials are zero in float. `middle` is the mean of the values; far
-/// from zero, rounded partial sums show.
+/// The distribution of queries, keys and values. Scores are about `spread` away from zero; if it is large, a softmax
+/// that does not subtract the maximum overflows, and one key gets nearly all of the weight. If `below`, all scores lie
+/// between -1000, the contract's limit, and -400: their exponentials are zero in float. `middle` is the mean of the
+/// values; far from zero, it exposes rounded partial sums.
 struct likes {
   float spread = 1;
   bool below = false;
@@ -189,8 +189,8 @@ auto inputs_of(const precision& p, int64_t queries, const shape& s, const likes&
   };
 }
 
-/// What is wrong with one row that sees `n` keys; sets `lse_off` to the error of its logarithm. Errors are bounded as
-/// for FP32 in any order: a score by the sum of |q k|, sums over keys by their length.
+/// Describes what is wrong with one row that sees `n` keys; sets `lse_off` to the error of its logarithm. Errors are
+/// bounded as for FP32 in any order: a score's by the sum of |q k|, those of sums over keys by their length.
 std::string wrong_row(const precision& p, std::span<const float> q, std::span<const float> k, std::span<const float> v,
                       std::span<const float> got, const float* lse, std::size_t n, double& lse_off) {
   const std::size_t size = q.size();
@@ -227,7 +227,7 @@ std::string wrong_row(const precision& p, std::span<const float> q, std::span<co
   return {};
 }
 
-/// All rows of a small result; 200 of a large one, drawn after the answer is known.
+/// Checks all rows of a small result, but only 200 of a large one, drawn after the submission has answered.
 auto check_of(const precision& p, int64_t queries, const shape& s, bool has_lse) {
   return [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const floats q = widened(before[0]), k = widened(before[1]), v = widened(before[2]), out = widened(outputs[0]);
@@ -258,7 +258,7 @@ auto check_of(const precision& p, int64_t queries, const shape& s, bool has_lse)
     if (first != wrong.end())
       return fmt::format("{} of {} rows are wrong: {}", std::count_if(wrong.begin(), wrong.end(), is_wrong),
                          wrong.size(), *first);
-    // Roundings of weights go up and down, so their sum is off by less than a single one. A rounded sum is not.
+    // Weights are rounded up and down, so their sum has a smaller relative error than each. A rounded sum does not.
     const double off = std::accumulate(lse_off.begin(), lse_off.end(), 0.0) / static_cast<double>(lse_off.size()),
                  most = p.weight / 8;
     return s.tokens < 64 || s.causal || off <= most
@@ -273,7 +273,7 @@ std::string name_of(const shape& s, const likes& l) {
                      l.spread > 1 ? "-spread" : "", l.below ? "-below" : "", l.middle > 1 ? "-far" : "");
 }
 
-/// The first parameters belong to its ceiling, which has as many operations if not causal: see calls.cpp.
+/// The first three parameters belong to the ceiling, which has as many operations if not causal: see calls.cpp.
 test_case attention(const char* entry, const precision& p, const shape& s, const likes& l = usual) {
   test_case c;
   c.id = fmt::format("{}/{}", entry, name_of(s, l));
@@ -289,7 +289,7 @@ test_case attention(const char* entry, const precision& p, const shape& s, const
   return c;
 }
 
-/// One head of it.
+/// One head of attention, on the host.
 test_case on_host(shape s, const likes& l = usual) {
   s.heads = 1;
   test_case c = attention("attention_host", in_fp32, s, l);
@@ -299,8 +299,8 @@ test_case on_host(shape s, const likes& l = usual) {
   return c;
 }
 
-/// It may use 12 times the memory of its queries: enough for copies of all its arguments in double, but less than a
-/// byte per score.
+/// The submission may use 12 times the memory of its queries: enough for copies of all arguments in double, but less
+/// than a byte per score.
 test_case on_host_without_matrix(const shape& s) {
   test_case c = on_host(s);
   c.id += "-memory";
@@ -393,7 +393,7 @@ std::vector<test_case> cases() {
                                             {70, 130, 64},
                                             {2, 4096, 128}})
     all.push_back(decode(heads, tokens, size));
-  // More keys than 64 parts of 2048, with weights so unequal that omitted keys show.
+  // More keys than 64 parts of 2048 hold, with weights so unequal that omitted keys show.
   all.push_back(decode(1, 140'000, 64, {2}));
   all.push_back(decode(2, 700, 128, {96}));
   all.push_back(decode(3, 513, 64, {24}));

@@ -1,5 +1,5 @@
-// The cache in which misses are counted, and the cores that share a line. Deterministic: the same accesses miss in the
-// same way on every machine. Both are small, so that small cases behave as large ones do on a real processor.
+// Models of a core's cache, which counts misses, and of cores that share lines. Deterministic: the same accesses cause
+// the same misses on every machine. Caches are small, so that small cases behave as large ones do on a real processor.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class cache_level {
   cache_level(std::size_t bytes, std::size_t ways)
       : ways_(ways), sets_(bytes / line_bytes / ways), lines_(sets_ * ways, none) {}
 
-  /// Returns whether the line was there. Afterwards it is, as the most recently used.
+  /// Returns whether the line was there, and makes it the most recently used.
   bool access(std::uint64_t line) {
     std::uint64_t* const set = &lines_[line % sets_ * ways_];
     std::uint64_t* const found = std::find(set, set + ways_, line);
@@ -38,7 +38,7 @@ class cache_level {
 /// One core's cache: a first level of 8 KiB with 8 ways, a last level of 64 KiB with 16 ways, lines of 64 bytes. An
 /// access that misses the first level goes to the last. Loads and stores count alike. Pages get physical addresses in
 /// the order in which they are first touched, so it does not matter where a program's arrays are. The TLB holds the
-/// addresses of the 64 pages used last; a page that it misses is looked up in the page table.
+/// addresses of the 64 most recently used pages; on a miss, a page is looked up in the page table.
 class cache {
  public:
   std::uint64_t accesses = 0, first_misses = 0, last_misses = 0, tlb_misses = 0;
@@ -74,9 +74,9 @@ struct shared_access {
   bool store;
 };
 
-/// How often a line travels from core to core: a core accesses a line that another core has written since this core
-/// last had it. The cores take turns, one access each, until all are done. A store takes the line from all other cores;
-/// a load leaves it there. Each core's cache holds everything.
+/// How often a line moves from core to core, which happens when a core accesses a line that another core has written
+/// since this core last had it. The cores take turns, one access each, until all are done. A store takes the line from
+/// all other cores; a load leaves it there. Each core's cache holds everything.
 inline std::uint64_t lines_moved(const std::vector<std::vector<shared_access>>& cores) {
   struct state {
     std::uint64_t holders = 0;  ///< a bit for each core

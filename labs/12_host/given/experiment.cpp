@@ -21,7 +21,7 @@
 
 namespace {
 
-/// 32 MiB in pieces of 512 bytes.
+/// Reads 32 MiB in pieces of 512 bytes.
 void small_reads(int share) {
   char name[] = "/tmp/weights-XXXXXX";
   const int file = mkstemp(name);
@@ -65,7 +65,7 @@ void asks_until(int share) {
   for (std::thread& one : threads) one.join();
 }
 
-/// The least microseconds that `call` takes: other programs disturb most calls.
+/// The fastest run of `call`, in microseconds: other programs disturb most runs.
 template <class function>
 double least_us(int times, const function& call) {
   double least = 1e300;
@@ -78,7 +78,7 @@ double least_us(int times, const function& call) {
   return least;
 }
 
-/// 8 parts of some length by your pool, and one after the other.
+/// 8 parts of several lengths: one after the other, and by your pool.
 void threads_gain(int share) {
   const auto part = [](void* rounds, int i) {
     static std::atomic<std::int64_t> sink;

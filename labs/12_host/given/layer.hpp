@@ -1,12 +1,12 @@
 // A layer of a small model: y = W norm(x), then x = x + y / (1 + |y|). Its four launches are as short as those of a
-// real model that writes one token.
+// real model that generates a token.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace lab12 {
 
-/// The size of `work` for apply_layer, in numbers per n.
+/// apply_layer needs work_per_n * n numbers in `work`.
 constexpr int work_per_n = 2;
 
 namespace layer {
@@ -29,7 +29,7 @@ static __global__ void normalize(float* normed, const float* x, int n) {
   for (int i = me; i < n; i += threads) normed[i] = x[i] * scale;
 }
 
-/// A warp for each row of W.
+/// One warp per row of W.
 static __global__ void multiply(float* y, const float* w, const float* normed, int n) {
   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / warp, lane = threadIdx.x % warp;
   if (row >= n) return;

@@ -57,7 +57,7 @@ inline void allocate_often(std::byte* to, int times) {
   }
 }
 
-/// What time is it?
+/// Asks for the time.
 inline void ask_the_clock(std::int64_t* last, int times) {
   for (int i = 0; i < times; ++i) *last = std::chrono::steady_clock::now().time_since_epoch().count();
 }

@@ -50,7 +50,7 @@ namespace {
 /// The most bytes that one read returns, as on file systems where signals interrupt calls.
 std::size_t most_at_once = std::numeric_limits<std::size_t>::max();
 
-/// Makes `call` with as many of the buffers as this limit allows.
+/// Passes `call` as much of the buffers as this limit allows.
 template <class function>
 ssize_t read_some(const iovec* buffers, int count, function call) {
   std::size_t left = most_at_once;
@@ -64,7 +64,7 @@ ssize_t read_some(const iovec* buffers, int count, function call) {
   return call(some.data(), taken);
 }
 
-/// The C library's functions.
+/// Makes a system call through the C library's own syscall().
 template <class... arguments>
 long call_kernel(long number, arguments... all) {
   static const auto own = reinterpret_cast<long (*)(long, ...)>(dlsym(RTLD_NEXT, "syscall"));
@@ -73,7 +73,7 @@ long call_kernel(long number, arguments... all) {
 
 }  // namespace
 
-// Replaces the C library's functions: loader.cpp calls these, each of which makes one system call. <atomic> and other
+// These replace the C library's functions: loader.cpp calls them, and each makes one system call. <atomic> and other
 // parts of C++ need syscall() only to wait; with an arbitrary number, it would bypass these functions and reach the
 // judge's connection.
 extern "C" {
@@ -124,8 +124,8 @@ std::size_t tensors_of(const lab::call& c) {
   return count;
 }
 
-/// 1 if load returns true; 2 if several more calls also leave memory allocated. The first call may allocate what all
-/// calls share.
+/// Returns 1 if `load` returns true, but 2 if several more calls also leave memory allocated. The first call may
+/// allocate what all calls share.
 int load_and_again(const char* path, std::size_t count, bool again) {
   const int said = load(path, tensors.data(), count) ? 1 : 0;
   if (!again || said != 1) return said;
@@ -141,7 +141,7 @@ void whole_file(const lab::call& c) {
   function(c.input<char>(0), c.output<std::byte>(0));
 }
 
-/// While it lives, sees the accesses of files compiled by the simulated device's compiler.
+/// During its lifetime, sees each memory access of files compiled by the simulated device's compiler.
 struct watcher : sim_host_watcher {
   watcher() {
     if (sim_watch_host) sim_watch_host(this);
@@ -158,8 +158,8 @@ struct through_a_cache : watcher {
   cache seen;
 };
 
-/// The accesses to a worker's totals, the last place stored to, and how often a total of 64 bits had grown by the time
-/// of the next access to any memory.
+/// Records the accesses to a worker's totals, the last place stored to, and how often a 64-bit total had grown by the
+/// next access to any memory.
 struct within : watcher {
   void see(std::uintptr_t address, std::size_t size, bool store) override {
     look();
@@ -182,7 +182,7 @@ struct within : watcher {
 };
 
 /// A stack that shows how much of it a call used. No hook reports accesses to a local array that never escapes, so a
-/// large one would be a cache unknown to this one.
+/// large one would act as a cache that the model does not see.
 class measured_stack {
  public:
   static constexpr std::size_t most = 96 << 10;  ///< 64 KiB of arrays, as host.hpp says, plus what calls need
@@ -221,7 +221,7 @@ class measured_stack {
   static inline std::exception_ptr thrown;
 };
 
-/// A copy of an array that ends where memory ends, so that reading past it crashes.
+/// A copy of an array that ends at an inaccessible page, so that reading past it crashes.
 class guarded {
  public:
   guarded(const float* from, std::size_t count)
@@ -261,15 +261,15 @@ void run_attention(const lab::call& c) {
               3, c.output<double>(0));
 }
 
-/// Two threads add to numbers at these two places, alternating with numbers on pages of their own. Returns the speed of
-/// the former relative to the latter; nothing if the two rarely ran at the same time, as on a busy machine.
+/// Two threads add to numbers at these two places and, in turn, to numbers on separate pages. Returns the speed of the
+/// former relative to the latter, or nothing if the two rarely ran at the same time, as on a busy machine.
 std::optional<double> measured_sharing(std::int64_t* one, std::int64_t* other) {
   using clock = std::chrono::steady_clock;
   constexpr int additions = 20'000, enough = 20;
   alignas(page_bytes) static std::int64_t apart[2 * page_bytes / sizeof(std::int64_t)];
   const std::array<std::array<std::int64_t*, 2>, 2> to{
       {{one, other}, {apart, apart + page_bytes / sizeof(std::int64_t)}}};
-  std::array<std::vector<double>, 2> seconds;           // at their places; apart
+  std::array<std::vector<double>, 2> seconds;           // at the given places; on separate pages
   std::array<std::array<clock::time_point, 2>, 2> ran;  // by thread: from, to
   std::atomic<int> arrived = 0;
   std::atomic<bool> done = false;
@@ -304,8 +304,8 @@ std::optional<double> measured_sharing(std::int64_t* one, std::int64_t* other) {
   return std::min(1.0, median(seconds[1]) / median(seconds[0]));
 }
 
-/// Runs the workers one after the other; the model then interleaves them, and two threads measure two places that
-/// workers chose, on the same line if possible. If this cannot be measured, as on one core, the model decides alone.
+/// Runs the workers one after another; the model then interleaves their accesses, and two threads measure two places
+/// that workers chose, on the same line if possible. If that is impossible, as on one core, the model alone decides.
 void run_count_positive(const lab::call& c) {
   const int workers = c.parameter(1);
   auto* const totals = c.output<std::int64_t>(2);
@@ -340,7 +340,7 @@ void run_count_positive(const lab::call& c) {
 
 constexpr int most_parts = 1000, functions = 2, states = 2;
 
-/// The `state` that a pool gets points to nothing that it must not change, such as the length of a part.
+/// The `state` given to a pool points here, to nothing that a pool must not change, such as a part's length.
 std::array<char, states> names_of_states;
 struct operation;
 operation& operation_of(const void* state);
@@ -352,8 +352,8 @@ struct operation {
   int meeting = 0;                  ///< number of parts that have begun
   int together = 0;                 ///< number of parts that must run at the same time
   int waiting = 0;                  ///< the first `waiting` parts wait until a group of `together` has begun
-  bool stay = false;                ///< they stay for a moment then, so that all threads that take parts are there
-  int inside = 0, most_inside = 0;  ///< of those that wait or stay
+  bool stay = false;                ///< they then stay for a moment, so that all threads that take parts are there
+  int inside = 0, most_inside = 0;  ///< number of parts that wait or stay
   bool met = true;
   std::atomic<int> ended = 0;
 
@@ -399,7 +399,7 @@ struct spent {
   }
 };
 
-/// All threads' processor time, and how often one gave up its core because it had to wait.
+/// The processor time of all threads, and how often a thread gave up its core because it had to wait.
 spent spent_now() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -409,8 +409,8 @@ spent spent_now() {
           static_cast<double>(use.ru_nvcsw)};
 }
 
-/// Parts that sleep, except on the caller's thread, which returns as soon as another thread has a part. Returns the
-/// processor time of all threads in milliseconds: a caller that polls takes most of the time.
+/// Runs parts that sleep, except on the caller's thread, where a part returns as soon as another thread has one.
+/// Returns the processor time of all threads in milliseconds: a caller that polls uses most of the elapsed time.
 double sleeping_parts(pool& p, int threads) {
   struct sleeper {
     std::thread::id caller = std::this_thread::get_id();
@@ -437,9 +437,9 @@ double sleeping_parts(pool& p, int threads) {
   return (spent_now() - before).processor_ms;
 }
 
-/// Operations whose parts sleep for some tenths of a millisecond and wait for no other part: a caller that takes all
-/// parts meets another thread's part only by chance, unless a part keeps it long. Returns whether others took a part in
-/// a quarter of the operations, and in at least a dozen; on a busy machine that may take many.
+/// Runs operations whose parts sleep for a few tenths of a millisecond and wait for no other part. If the caller tends
+/// to take all parts, another thread gets one only by chance, unless a part sleeps long. Returns whether others took a
+/// part in a quarter of the operations, and in at least a dozen; on a busy machine that may take many operations.
 bool shares(pool& p, int threads) {
   struct sleeper {
     std::thread::id caller = std::this_thread::get_id();
@@ -492,9 +492,9 @@ bool separate(pool& one, pool& other) {
   return first.right() && second.right();
 }
 
-/// Whether most pools, one after the other, leave memory allocated. The first may allocate what all share, and now and
-/// then malloc itself keeps more, for threads that allocate at the same time. What malloc keeps counts as allocated and
-/// varies, so memory must also grow over the whole sequence, repeatedly.
+/// Whether most pools of a series leave memory allocated. The first few may allocate what all share, and sometimes
+/// malloc itself keeps more, for threads that allocate at the same time. What malloc keeps counts as allocated and
+/// varies, so memory must also grow over the whole series, in every round.
 bool leave_memory(int threads) {
   constexpr std::size_t first = 8, more = 32, rounds = 5, bytes = 16;
   for (std::size_t round = 0; round < rounds; ++round) {
@@ -513,10 +513,10 @@ bool leave_memory(int threads) {
   return true;
 }
 
-/// Gives the pool no work for this long, and longer while its threads use processor time: threads that poll do so
-/// often, even on a busy machine; threads that sleep make a few system calls. Returns the milliseconds of processor
-/// time that they used, hardly any for threads that sleep and at least 5 in each of 8 turns for others; and how often a
-/// thread woke: sleeping threads do not, this thread does a few times.
+/// Gives the pool no work for this long, and longer while its threads use processor time: polling threads keep doing
+/// so, even on a busy machine; sleeping threads make a few system calls. Returns the milliseconds of processor time
+/// that they used, hardly any if they sleep and at least 5 in each of 8 turns if they poll; and how often a thread
+/// woke: sleeping threads do not, this thread does a few times.
 spent idle(std::chrono::milliseconds time) {
   if (time.count() == 0) return {};
   std::this_thread::sleep_for(time / 10);  // until the last one sleeps
@@ -531,13 +531,13 @@ spent idle(std::chrono::milliseconds time) {
 
 /// Parameters: parts, operations, rounds of work in a part, threads; pools, each of which starts before the previous
 /// one ends; whether parts wait for each other (1: in all operations; 2: in the first, when threads may not have
-/// started yet, and in the last, when they sleep); the least milliseconds without work at the end; whether every third
-/// operation has half of the parts. Waiting parts wait in groups of as many as there are threads, up to half of all
-/// parts. Functions and states alternate: a pool must not keep those of an earlier operation. Outputs: milliseconds of
-/// processor time while there was no work or parts slept, plus how often a thread woke while there was no work; how
-/// often each part was called with each function and state; 1 if all is well, 0 if parts did not meet, 2 if run
-/// returned too early, 3 if pools leak memory, 4 if two concurrent pools interfere, 5 if the caller takes all parts, 6
-/// if more parts run at a time than threads and caller can.
+/// started yet, and in the last, when they sleep); the minimum milliseconds without work at the end; whether every
+/// third operation has half of the parts. Parts wait in groups as large as the number of threads; up to half of all
+/// parts wait. Functions and states alternate: a pool must not keep those of an earlier operation. Outputs:
+/// milliseconds of processor time while there was no work or parts slept, plus how often a thread woke while there was
+/// no work; how often each part was called with each function and state; 1 if all is well, 0 if parts did not meet, 2
+/// if run returned too early, 3 if pools leak memory, 4 if two concurrent pools interfere, 5 if the caller takes all
+/// parts, 6 if more parts run at a time than the threads and the caller can run.
 void run_pool(const lab::call& c) {
   constexpr std::array<void (*)(void*, int), functions> work{operation::work<0>, operation::work<1>};
   const int threads = c.parameter(3);
@@ -644,7 +644,7 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        const std::size_t count = tensors_of(c);
        if (c.parameters[2] > 0) most_at_once = static_cast<std::size_t>(c.parameters[2]);
-       // Without counters or timing: a small file with the most tensors.
+       // Only in a case without counters or timing: the small file with the most tensors.
        const bool again = count == tensors.size() && c.parameters[0] < 1 << 20;
        *c.output<std::int32_t>(1) = load_and_again(c.input<char>(0), count, again);
        most_at_once = std::numeric_limits<std::size_t>::max();

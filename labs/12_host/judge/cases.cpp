@@ -39,7 +39,7 @@ std::string path_of(const std::string& id) {
   return (lab::exchange_folder() / name).string();
 }
 
-/// In place, so that the pages stay where they are.
+/// Overwrites the file in place, so that its pages stay where they are.
 void write_file(const std::string& path, const bytes& content, int64_t before) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   bool good = file >= 0 && ftruncate(file, before + static_cast<off_t>(content.size())) == 0;
@@ -95,8 +95,8 @@ std::vector<int64_t> table_of(const weights& w, std::uint64_t seed) {
 int64_t most_of_memory(const weights& w) { return w.count * (w.most_bytes + 64); }
 int64_t most_of_file(const weights& w) { return 4096 + w.count * (w.most_bytes + (w.equal ? 0 : 255)); }
 
-/// A file of the case's own; its path and table are the inputs. Its parameters are also those of the ceiling "file":
-/// how many bytes to read first.
+/// A case with a file of its own, whose path and table are the inputs. The parameters are also those of the ceiling
+/// "file": the first is the number of bytes to read.
 test_case file_case(const std::string& entry, const std::string& name, const weights& w) {
   test_case c;
   c.id = entry + "/" + name;
@@ -188,8 +188,8 @@ test_case habit_case(const std::string& entry, int64_t times) {
 
 // ---- tokens -------------------------------------------------------------------------------------------------------
 
-/// The range of a model's numbers. If small, the rounding of a halved state decides; if large, a state needs more than
-/// 32 bits, and so does its product with a number of `head`; if below zero, all sums are, far below the least int.
+/// The range of a model's numbers. If small, how a halved state is rounded decides; if large, a state needs more than
+/// 32 bits, and so does its product with a number of `head`; if below zero, all sums are far below the smallest int.
 enum class numbers { usual, small, large, below_zero };
 
 test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_t count,
@@ -254,8 +254,8 @@ test_case generate_case(int64_t vocabulary, int64_t width, int64_t first, int64_
 test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t threads, int64_t pools = 1,
                     int64_t meet = 0, int64_t idle_ms = 0) {
   constexpr int64_t most_parts = 1000, variants = 4;
-  // Pools that are compared with a thread for each part, or counted per operation, have the same number of parts each
-  // time.
+  // A pool that is compared with one thread per part, or counted per operation, has the same number of parts in each
+  // operation.
   const bool varies = meet != 2 && idle_ms == 0;
   test_case c;
   c.id = fmt::format("run/{}x{}-{}{}{}", operations, parts, threads, pools > 1 ? fmt::format("-{}pools", pools) : "",
@@ -371,7 +371,7 @@ test_case attention_case(int64_t tokens, int64_t size, const likes& l = {}) {
 
 // ---- totals that several cores write --------------------------------------------------------------------------------
 
-/// From this many elements on, a case's lines are counted and its sharing is measured.
+/// Cases with at least this many elements count the lines moved and measure the cost of sharing.
 constexpr int64_t counted_from = 5000;
 
 test_case count_case(int64_t n, int64_t workers) {
@@ -385,7 +385,7 @@ test_case count_case(int64_t n, int64_t workers) {
   c.inputs = [=](std::uint64_t seed) {
     std::vector<std::int32_t> x(at(n));
     std::uint64_t state = seed;
-    for (std::int32_t& one : x) one = static_cast<std::int32_t>(lab::splitmix64(state) % 5) - 1;  // 3 of 5
+    for (std::int32_t& one : x) one = static_cast<std::int32_t>(lab::splitmix64(state) % 5) - 1;  // 3 of 5 are positive
     return lab::buffers(x);
   };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
@@ -455,8 +455,8 @@ test_case forward_case(int64_t layers, int64_t n) {
 
 // ---- figures for the predictions ----------------------------------------------------------------------------------
 
-/// A matrix of 512 rows of 512 floats is read once, by columns. Misses of the last level: without padding, and with 64
-/// more bytes per row. Misses of the TLB: with pages of 4 KiB, and of 2 MiB.
+/// A matrix of 512 rows of 512 floats is read once, by columns: last-level misses without padding, and with 64 more
+/// bytes per row; TLB misses with pages of 4 KiB, and of 2 MiB.
 std::vector<double> walks() {
   constexpr std::uint64_t n = 512;
   const auto by_columns = [](std::uint64_t row_bytes, std::uint64_t bytes_of_a_page = lab12::page_bytes) {
@@ -471,8 +471,8 @@ std::vector<double> walks() {
           static_cast<double>(by_columns(4 * n, lab12::huge_page_bytes).tlb_misses)};
 }
 
-/// Misses of the last level when each of 128 rows of 256 weights is multiplied with a batch of 32, 128 or 512 tokens of
-/// 256 floats.
+/// Last-level misses when each of 128 rows of 256 weights is multiplied by a batch of 32, 128 or 512 tokens of 256
+/// floats.
 std::vector<double> batches() {
   constexpr std::uint64_t rows = 128, row_bytes = 256 * 4, tokens_from = rows * row_bytes;
   std::vector<double> result;
@@ -503,9 +503,9 @@ std::vector<double> records() {
   return {4, 3, 2, 1, 2457983.0 / 200, 9919 * 0.727, (1346.0 + 485 + 63) / 4258, 0x40 - 0x10};
 }
 
-/// Formulas with the figures of given/h100.md; SEEN.md has the measurements. 2 to which power is the first n for which
-/// the GPU computes W x faster than one core, and the same if W is copied there first; microseconds for eight parts in
-/// four streams, where each copy hides the kernels of earlier parts.
+/// Computed from the figures of given/h100.md; SEEN.md has the measurements. The least p for which the GPU computes W x
+/// faster than one core at n = 2^p, and the same if W is copied there first; microseconds for eight parts in four
+/// streams, where each copy hides the kernels of earlier parts.
 std::vector<double> h100() {
   const auto first_power = [](double copied_bytes_per_us) {
     for (int power = 1;; ++power) {
@@ -539,7 +539,7 @@ std::vector<test_case> cases() {
   all.push_back(load_case("2x100-missing", {2, 100, false, weights::missing}));
   all.push_back(load_case("2x100-folder", {2, 100, true, weights::folder}));
 
-  // The text of 12,000 tokens and 2048 rows of 32 numbers fit in no buffer that exists already.
+  // Neither the text of 12,000 tokens nor 2048 rows of 32 numbers fit in a buffer that exists already.
   const std::array<int64_t, 4> loops[] = {
       {1, 1, 0, 1}, {2, 3, 1, 17}, {1024, 64, 1023, 10}, {1024, 64, 3, 500}, {2048, 32, 5, 12'000}};
   for (const auto& [vocabulary, width, first, count] : loops)
@@ -574,11 +574,11 @@ std::vector<test_case> cases() {
                                      {130, 48},
                                      {257, 16}})
     all.push_back(attention_case(tokens, size));
-  all.push_back(attention_case(1100, 16));     // more keys than an array for a thousand holds
+  all.push_back(attention_case(1100, 16));     // more keys than an array of a thousand holds
   all.push_back(attention_case(70, 32, {4}));  // many small weights
   all.push_back(attention_case(133, 64, {96}));
   all.push_back(attention_case(70, 64, {1, true}));
-  all.push_back(lab::timed(attention_case(512, 32)));  // about its misses only
+  all.push_back(lab::timed(attention_case(512, 32)));  // only its misses are graded
 
   for (const auto& [n, workers] : {std::pair<int64_t, int64_t>{0, 1}, {1, 1}, {7, 8}, {100, 3}, {1001, 8}, {4096, 32}})
     all.push_back(count_case(n, workers));
@@ -622,7 +622,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(pool_case(draw(0, 1000), draw(1, 50), draw(0, 300), draw(1, 8), draw(1, 3)));
   }
   // Larger than any case above.
-  all.push_back(attention_case(draw(2049, 2200), 16));  // more keys than an array for two thousand holds
+  all.push_back(attention_case(draw(2049, 2200), 16));  // more keys than an array of two thousand holds
   all.push_back(generate_case(3, draw(5001, 9000), 1, 9));
   all.push_back(count_case(draw(8001, 20'000), draw(33, 40)));
   // Cases whose counters are read.

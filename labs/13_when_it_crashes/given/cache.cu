@@ -1,4 +1,4 @@
-// A cache that is too large to pass: only the rows that a call reads are written.
+// A cache that is too large to pass as an input: only the rows that a call reads are written.
 #include "cache.hpp"
 
 namespace lab13 {

@@ -22,7 +22,7 @@ void without_leaks(const F& f) {
                              "; free what it allocates in `stream`, and destroy what it creates");
 }
 
-/// Calls row_norms, whose launch must fail for this reason: it returns the error and leaves none behind.
+/// Calls row_norms, whose launch must fail for this reason: row_norms must return the error and leave none behind.
 void expect_its_error(const lab::call& c, cudaStream_t stream, const std::string& why) {
   const cudaError_t error =
       lab13::row_norms(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(1), stream);

@@ -42,7 +42,7 @@ test_case floats_case(const std::string& entry, std::vector<int64_t> parameters,
   return c;
 }
 
-/// A sum of n products of numbers below 1 in size, in any order, is off by at most n^2 roundings of 2^-24.
+/// A sum of n products of numbers below 1 in magnitude, in any order, is off by at most n^2 roundings of 2^-24.
 lab::tolerance sum_of(int64_t n) { return {static_cast<double>(n) * static_cast<double>(n) * 0x1p-24, 0}; }
 
 test_case kv_scores(int64_t length, int64_t size) {
@@ -70,7 +70,7 @@ test_case page_rows(int64_t pages, int64_t each, int64_t hot, int64_t more, int6
 
 test_case row_sums(int64_t rows, int64_t most) {
   constexpr int64_t tile = 256;
-  // The same number of tiles for each seed, shared among the rows differently.
+  // The same number of tiles for each seed, divided differently among the rows.
   const int64_t tiles = rows * most / 2;
   return floats_case(
       "row_sums", {rows, most}, rows, sum_of(std::max<int64_t>(tiles, 1) * tile),
@@ -101,7 +101,7 @@ std::vector<int> drawn_ints(int64_t count, int64_t least, int64_t most, std::uin
   return all;
 }
 
-/// `least`: the fewest keys of each head but the first.
+/// Each head but the first has at least `least` keys.
 test_case head_sums(const std::string& entry, int64_t heads, int64_t room, int64_t least = 1) {
   return floats_case(
       entry, {heads, room}, heads, sum_of(room),
@@ -121,7 +121,7 @@ test_case head_sums(const std::string& entry, int64_t heads, int64_t room, int64
       });
 }
 
-/// `unit` divides the lengths of all rows; the input has room for the longest.
+/// The lengths of all rows are multiples of `unit`; the input has room for rows of maximum length.
 test_case pad_rows(int64_t rows, int64_t room, int64_t unit) {
   test_case c = floats_case(
       "pad_rows", {rows, room}, rows * room, {},
@@ -168,7 +168,7 @@ test_case pick_expert(int64_t tokens, int64_t experts) {
       [=](std::uint64_t seed) {
         std::vector<int> allowed = drawn_ints(tokens, 1, (int64_t{1} << experts) - 1, seed);
         for (std::size_t t = seed % 3; t < allowed.size(); t += 7) allowed[t] = 0;
-        // Exponentials overflow, or are all 0, unless they are relative to the token's largest score.
+        // Exponentials overflow, or are all 0, unless computed relative to the token's largest score.
         floats scores = some(tokens * experts, seed);
         for (std::size_t i = 0; i < scores.size(); ++i)
           scores[i] += 300 * (static_cast<float>(i / static_cast<std::size_t>(experts) % 3) - 1);
@@ -336,7 +336,7 @@ test_case prefix_hits(int64_t prompts, int64_t room) {
     std::vector<int> tokens, first(1, 0);
     for (int64_t p = 0; p < prompts; ++p) {
       const auto begin = tokens.size(), length = static_cast<std::size_t>(draw(0, room));
-      // The first few begin with other tokens; each later one branches off an earlier one.
+      // The first few prompts are independent; each later one branches off an earlier one.
       const auto from = static_cast<std::size_t>(p < 8 ? 0 : draw(0, p - 1));
       const int64_t others = p < 8 ? 0 : first[from + 1] - first[from];
       const int64_t shared = others == 0 ? 0 : draw(1, others);
@@ -364,7 +364,7 @@ test_case prefix_hits(int64_t prompts, int64_t room) {
     }
     return "";
   };
-  c.work.bytes = 2.0 * static_cast<double>(prompts * room);  // of tokens: half of the room, 4 each
+  c.work.bytes = 2.0 * static_cast<double>(prompts * room);  // of tokens: 4 each, in half of the room
   return c;
 }
 
@@ -381,7 +381,7 @@ std::vector<test_case> make() {
   for (const auto& [heads, room] : {std::pair{1, 64}, {3, 128}, {8, 320}})
     all.push_back(head_sums("head_sums", heads, room));
   all.push_back(head_sums("head_sums_last_block_first", 8, 320));
-  // If a block for each head waits, they fill an H200: 32 blocks of 64 threads on each of 132 multiprocessors.
+  // If the block of each head waits, blocks fill an H200: 32 of 64 threads on each of 132 multiprocessors.
   all.push_back(head_sums("head_sums_first_blocks_first", 4400, 128, 65));
   all.push_back(pad_rows(1, 4, 1));
   all.push_back(pad_rows(23, 64, 1));
@@ -410,7 +410,7 @@ std::vector<test_case> draw(std::uint64_t seed) {
       pick_expert(size(65, 400), size(2, 30)), two_streams(size(1, n), n), row_norms(size(1, 5), size(1026, 3000)),
       tree_sums(size(2, 100), size(40, 64)), group_scales(32 * size(4, 60) + size(1, 31)),
       long_rows(size(2, 60), size(257, 1500)), prefix_hits(size(30, 300), size(4, 40)),
-      // Larger than a loop that ends too early has reached.
+      // Larger than a loop that ends too early can handle.
       kv_scores(size(2, 9), size(1001, 1100)), page_rows(size(1001, 1010), 1, 0, 2, 1),
       page_rows(2, 3, 1, 2, size(340, 400)), pad_rows(9, 4 * size(600, 700), 1), pad_rows(9, 4 * size(2050, 2100), 4),
       // More nodes than a tree with room for any case above.

@@ -29,7 +29,7 @@ struct network_call {
   std::int64_t what = kinds, of = 0;
   float scale = 0;
 
-  /// "forward(2)"
+  /// For example, "forward(2)".
   std::string text() const {
     constexpr const char* names[] = {"zero_gradients", "embed", "forward",  "recompute",          "drop_inner",
                                      "drop_residual",  "loss",  "backward", "backward_embedding", "update"};
@@ -51,7 +51,7 @@ class account {
         residual_(index(layers) + 1),
         embedded_(index(micro_batches)) {}
 
-  /// "", or the reason why this call is invalid now.
+  /// Returns "", or the reason why this call is invalid now.
   std::string enter(const network_call& c) {
     if (const std::string why = reason(c); !why.empty()) return why;
     switch (c.what) {
@@ -83,7 +83,7 @@ class account {
     return {};
   }
 
-  /// "", or what is missing at the end of a step.
+  /// Returns "", or what is missing at the end of a step.
   std::string missing() const {
     for (std::size_t m = 0; m < embedded_.size(); ++m)
       if (!embedded_[m]) return "micro-batch " + std::to_string(m) + " is left out";
@@ -94,8 +94,8 @@ class account {
     return held.empty() ? held : held + " still held";
   }
 
-  /// "", or an activation that is held although nothing will need it. By `keep`, an inner one is not held after its
-  /// forward pass.
+  /// Returns "", or an activation that is held although nothing will need it. Inner activations that `keep` does not
+  /// select must not be held after their forward pass.
   std::string needless(const std::uint8_t* keep) const {
     if (micro_batch_ == none) {
       const std::string held = first_held(0, 0);
@@ -226,7 +226,7 @@ class recorder {
 
   const std::vector<network_call>& calls() const { return calls_; }
   const account& seen() const { return seen_; }
-  /// Of any step that makes sense.
+  /// More calls than any sensible step makes.
   static std::size_t most_calls(int layers, int micro_batches) {
     return 4 + static_cast<std::size_t>(micro_batches) * (8 + 8 * static_cast<std::size_t>(layers));
   }

@@ -25,7 +25,7 @@ int blocks_for(std::size_t threads) { return static_cast<int>((threads + block_s
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 __device__ std::size_t thread_index() { return static_cast<std::size_t>(blockIdx.x) * block_size + threadIdx.x; }
-/// For kernels in which a warp has a row.
+/// For kernels with one warp per row.
 __device__ int warp_index() { return static_cast<int>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / 32; }
 
 __device__ float warp_sum(float value) {
@@ -50,12 +50,12 @@ __global__ void embed_kernel(float* x,                // (rows, channels)
   x[i] = tokens[static_cast<std::size_t>(ids[row]) * channels + c] + positions[row % length * channels + c];
 }
 
-/// A block has a token, and adds up its rows in their order.
+/// Each block takes one token, and adds up its rows in order.
 __global__ void embed_tokens_backward_kernel(float* d_tokens,    // (vocabulary, channels), added to
                                              const float* d_x,   // (rows, channels)
                                              const int* ids,     // (rows)
-                                             const int* order,   // (rows), those of one token together
-                                             const int* starts,  // (different tokens + 1), in `order`
+                                             const int* order,   // (rows), grouped by token
+                                             const int* starts,  // (distinct tokens + 1), in `order`
                                              int channels) {
   const int first = starts[blockIdx.x], last = starts[blockIdx.x + 1];
   float* const to = d_tokens + static_cast<std::size_t>(ids[order[first]]) * channels;
@@ -69,7 +69,7 @@ __global__ void embed_tokens_backward_kernel(float* d_tokens,    // (vocabulary,
 __global__ void embed_positions_backward_kernel(float* d_positions,  // (context, channels), added to
                                                 const float* d_x,    // (batch, length, channels)
                                                 int batch, std::size_t count) {
-  const std::size_t i = thread_index();  // of a position's channel; `count` is that of one sequence
+  const std::size_t i = thread_index();  // a position's channel; one sequence has `count` of them
   if (i >= count) return;
   float sum = d_positions[i];
   for (int b = 0; b < batch; ++b) sum += d_x[static_cast<std::size_t>(b) * count + i];
@@ -105,7 +105,7 @@ __global__ void bias_kernel(float* out,           // (rows, columns)
   if (i < count) out[i] += bias[i % columns] + (addend ? addend[i] : 0.0f);
 }
 
-/// Sums of columns. A block has 32 of them; its warps share the rows.
+/// Sums of columns. A block takes 32 of them; its warps share the rows.
 __global__ void bias_backward_kernel(float* d_bias,       // (columns), added to
                                      const float* d_out,  // (rows, columns)
                                      int rows, int columns) {
@@ -147,7 +147,7 @@ __global__ void causal_softmax_kernel(float* scores,  // (matrices, tokens, toke
   for (int s = lane; s < tokens; s += 32) x[s] = s < seen ? expf(scale * (x[s] - largest)) / sum : 0.0f;
 }
 
-/// From the gradient of the softmax's result to that of its input.
+/// Turns the gradient of the softmax's result into that of its input.
 __global__ void causal_softmax_backward_kernel(float* d_scores,       // (matrices, tokens, tokens), in place
                                                const float* weights,  // (matrices, tokens, tokens)
                                                int rows, int tokens, float scale) {
@@ -181,7 +181,7 @@ __global__ void add_losses_kernel(float* total, const float* losses, int rows, f
 
 lab::work operator+(const lab::work& a, const lab::work& b) { return {a.flops + b.flops, a.bytes + b.bytes}; }
 
-/// `products` of the sizes m n k: the two of a backward pass have those of the forward pass, in another order.
+/// The work of `products` products of m n k: a backward pass's two have the forward pass's sizes, in another order.
 lab::work work_of_product(double m, double n, double k, int products = 1) {
   return {2 * m * n * k * products, 4 * (m * n + m * k + n * k) * products};
 }
@@ -191,7 +191,7 @@ void expect(bool right, const std::string& why) {
   if (!right) throw gpt2::model_error(why);
 }
 
-/// Before the buffers are allocated.
+/// Checks the arguments before the buffers are allocated.
 gpt2::config checked(const gpt2::checkpoint& start, int batch, int length) {
   const gpt2::config& c = start.config;
   gpt2::expect_sane(c, "the network");
@@ -274,7 +274,7 @@ gpt2_network::gpt2_network(const gpt2::checkpoint& start, int batch, int length,
   LAB_CUDA_CHECK(cudaMemcpy(weights_.data(), start.weights.data(), weights_.bytes(), cudaMemcpyHostToDevice));
   LAB_CUDA_CHECK(cudaMemset(m_.data(), 0, m_.bytes()));
   LAB_CUDA_CHECK(cudaMemset(v_.data(), 0, v_.bytes()));
-  // The driver keeps what a step frees for the next one.
+  // Makes the driver keep what a step frees, for the next one.
   cudaMemPool_t pool = nullptr;
   std::uint64_t threshold = UINT64_MAX;
   LAB_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
@@ -306,7 +306,7 @@ float gpt2_network::mean_loss() { return read(loss_)[0]; }
 
 void gpt2_network::begin_step(const std::vector<part>& all) {
   expect(!all.empty(), "a step has at least one micro-batch");
-  stream_.synchronize();  // the last step may still read
+  stream_.synchronize();  // the last step may still be reading
   tokens_.clear(), targets_.clear(), order_.clear(), targets_in_.clear(), tokens_in_.clear();
   const auto upload = [](auto& to, const std::vector<int>& from, const char* name) {
     to.emplace_back(from.size()).set_name(name);
@@ -344,7 +344,7 @@ void gpt2_network::repeat_step() {
 // ---- products ------------------------------------------------------------------------------------------------------
 
 /// Row-major out (m, n) = a (m, k) b (k, n), or += that; cuBLAS is column-major, so it computes out^T = b^T a^T.
-/// `pitch` is the distance of rows as they are stored.
+/// `pitch` is the distance between rows in memory.
 void gpt2_network::multiply(float* out, int pitch, const matrix& a, const matrix& b, int m, int n, int k, bool add,
                             int matrices, long long out_step, long long a_step, long long b_step) {
   const float one = 1, beta = add ? 1 : 0;
@@ -392,7 +392,7 @@ void gpt2_network::normalize_backward(const float* x, const float* mean, const f
 
 // ---- attention: one product for all heads of a sequence ------------------------------------------------------------
 
-/// From queries and keys to `scores_`, (batch, heads, tokens, tokens).
+/// Computes `scores_`, (batch, heads, tokens, tokens), from queries and keys.
 void gpt2_network::attention_weights(const float* qkv) {
   const int c = config_.channels, size = config_.head_size(), t = length_, heads = config_.heads;
   const long long square = static_cast<long long>(t) * t;
@@ -419,7 +419,7 @@ void gpt2_network::attend(float* mixed, const float* qkv) {
 void gpt2_network::attend_backward(float* d_qkv, const float* qkv, const float* d_mixed) {
   const int c = config_.channels, size = config_.head_size(), t = length_, heads = config_.heads;
   const long long square = static_cast<long long>(t) * t;
-  attention_weights(qkv);  // again: they are larger than all that a layer keeps
+  attention_weights(qkv);  // again: they are larger than everything that a layer keeps
   const auto of_sequences = [&](const auto& multiply_one) {
     for (int b = 0; b < batch_; ++b)
       multiply_one(at(b * t) * 3 * at(c), d_mixed + at(b * t) * at(c), scores_.data() + b * heads * square,
@@ -618,7 +618,7 @@ void gpt2_network::update() {
       default: return false;
     }
   };
-  // Neighbours of a kind in one call.
+  // One call for adjacent tensors of the same kind.
   for (int first = 0, last = 0; first < static_cast<int>(tensor::count); first = last) {
     while (last < static_cast<int>(tensor::count) && decays(last) == decays(first)) ++last;
     const std::size_t begin = gpt2::offset_of(config_, static_cast<tensor>(first)),

@@ -15,7 +15,7 @@
 
 namespace lab14 {
 
-/// An activation of one layer: memory taken and given back in the order of a stream's work.
+/// An activation of one layer: memory that is allocated and freed in stream order.
 class activation {
  public:
   activation() = default;
@@ -36,7 +36,7 @@ class gpt2_network final : public network {
     std::vector<int> tokens, targets;  ///< (batch, length) each; a target may be `ignored`
   };
 
-  /// Weights are in the order of gpt2::tensor; so are gradients, m and v. The decay is only for matrices. Throws
+  /// Weights are in the order of gpt2::tensor; so are gradients, m and v. Weight decay is for matrices only. Throws
   /// gpt2::model_error.
   gpt2_network(const gpt2::checkpoint& start, int batch, int length, const adamw_settings& with,
                gpt2::precision how = gpt2::precision::fp32);
@@ -48,7 +48,7 @@ class gpt2_network final : public network {
   void begin_step(const std::vector<part>& all);
   /// The next training_step takes the same tokens again.
   void repeat_step();
-  /// Of the last step; waits for it.
+  /// The mean loss of the last step; waits for it.
   float mean_loss();
   std::vector<float> weights() { return read(weights_); }
   std::vector<float> gradients() { return read(gradients_); }
@@ -115,9 +115,9 @@ class gpt2_network final : public network {
   // One of each for all layers: the gradients of activations, the weights of attention, and the logits.
   lab::device_buffer<float> d_residual_, d_normal_, d_wide_, d_gelu_, scores_, d_scores_;
   lab::device_buffer<float> normal_, mean_, rstd_, logits_, losses_, loss_, partial_;
-  /// Of each micro-batch: the tokens, the targets, and the rows in the order of their tokens.
+  /// For each micro-batch: the tokens, the targets, and the rows in the order of their tokens.
   std::vector<lab::device_buffer<int>> tokens_, targets_, order_;
-  std::vector<int> targets_in_, tokens_in_;  ///< targets that count, and different tokens, of each micro-batch
+  std::vector<int> targets_in_, tokens_in_;  ///< numbers of valid targets and distinct tokens, by micro-batch
   std::unique_ptr<recorder> calls_;
 };
 

@@ -1,5 +1,5 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp. Arrays that
-// a function updates are copied from the inputs first; the simulated device counts only what comes after.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp. Arrays that a function
+// updates are copied from the inputs first; the simulated device counts only what follows.
 #include <lab/call.hpp>
 #include <lab/device.hpp>
 #include <lab/host_accesses.hpp>
@@ -26,7 +26,7 @@ void count_from_here() {
   if (sim_count_from_here) sim_count_from_here();
 }
 
-/// `partial` ends where its buffer ends, so that a write beyond it is found, and starts at a multiple of 256 bytes.
+/// `partial` ends where its buffer ends, so that a write beyond it is caught, and starts at a multiple of 256 bytes.
 float* partial_of(const lab::call& c, std::size_t output, int rows, int channels) {
   const std::size_t most = 256 * static_cast<std::size_t>(channels), needed = lab14::layer_norm_partial(rows, channels);
   if (needed > most)
@@ -52,8 +52,8 @@ lab14::adamw_settings settings_of(const lab::call& c) {
   return {number(c, 2), number(c, 3), number(c, 4), number(c, 5), number(c, 6)};
 }
 
-/// An entry that runs the whole network. The grader reads in the table which functions each entry calls, and grades it
-/// again if one of them changes.
+/// An entry that runs the whole network. The grader reads from the table which functions each entry calls, and regrades
+/// the entry if one of them changes.
 template <auto...>
 constexpr auto* calling(void (*run)(const lab::call&)) {
   return run;
@@ -68,7 +68,7 @@ constexpr lab::entry table[] = {
     {"layer_norm_backward_again", lab::part::device,
      [](const lab::call& c) {
        layer_norm_backward(c, 0);
-       if (sim_begin_with_last_block) sim_begin_with_last_block(true);  // bits that depend on the blocks' order change
+       if (sim_begin_with_last_block) sim_begin_with_last_block(true);  // changes bits that depend on the blocks' order
        layer_norm_backward(c, 4);
        if (sim_begin_with_last_block) sim_begin_with_last_block(false);
      }},

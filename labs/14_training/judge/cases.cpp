@@ -25,7 +25,7 @@ using lab::test_case;
 using std::int64_t;
 using floats = std::vector<float>;
 
-constexpr double unit = 0x1p-24;  // a float's rounding, relative
+constexpr double unit = 0x1p-24;  // a float's relative rounding error
 
 std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 double real(float x) { return static_cast<double>(x); }
@@ -62,9 +62,9 @@ std::string mismatch(const char* name, std::span<const float> got, const Expecte
 
 // ---- GELU ----------------------------------------------------------------------------------------------------------
 
-/// |in| up to 120, where exponentials of its cube are infinite, and some so large that its square is, too. The two
-/// terms of the derivative are below 5, and each factor of the second is off by a few units of 2^-24 of 1 where
-/// 1 - tanh^2 is a difference.
+/// Inputs up to 120 in magnitude, where exponentials of the cube are infinite, and some so large that the square is,
+/// too. The two terms of the derivative are below 5; where 1 - tanh^2 is a difference, each factor of the second is off
+/// by a few times 2^-24, in absolute terms.
 test_case gelu_backward(int64_t n) {
   constexpr double absolute = 5e-6, relative = 4e-6;
   test_case c;
@@ -95,8 +95,8 @@ test_case gelu_backward(int64_t n) {
 
 // ---- LayerNorm -----------------------------------------------------------------------------------------------------
 
-/// Rows around a mean that is far from 0 or not, some of them nearly constant: their rstd is near 316. All outputs
-/// already hold something. If `again`, two calls must agree in every bit.
+/// Rows whose mean is far from 0 or near it, some nearly constant: their rstd is near 316. All outputs already hold
+/// numbers. If `again`, two calls must agree in every bit.
 test_case layer_norm_backward(int64_t rows, int64_t channels, bool again = false) {
   test_case c;
   c.entry = again ? "layer_norm_backward_again" : "layer_norm_backward";
@@ -147,7 +147,7 @@ test_case layer_norm_backward(int64_t rows, int64_t channels, bool again = false
           for (double* one : {&s.g, &s.g_normal, &s.g_size, &s.g_normal_size}) *one /= static_cast<double>(channels);
         },
         columns);
-    // A sum of n numbers in any order is off by at most n units of the sum of their sizes; a few roundings follow.
+    // A sum of n numbers in any order is off by at most n units of the sum of their magnitudes; a few roundings follow.
     const double sum = (static_cast<double>(channels) + 8) * unit, few = 8 * unit;
     std::string wrong = mismatch(
         "d_x", got[0].as<float>(),
@@ -162,9 +162,9 @@ test_case layer_norm_backward(int64_t rows, int64_t channels, bool again = false
         },
         columns);
     if (!wrong.empty()) return wrong;
-    // Roundings of a sum over rows go up and down: after n additions of terms of either sign it is off by about
-    // 0.2 n units of their root mean square, after n of one sign by about 0.2 n sqrt(n). A single term that is missing
-    // is more than either.
+    // A sum over rows is rounded up and down: after n additions of terms of both signs it is off by about 0.2 n units
+    // of their root mean square, after n of one sign by about 0.2 n sqrt(n). A single missing term makes a larger
+    // difference than either.
     const double n = static_cast<double>(rows);
     for (std::size_t which = 0; which < 2 && wrong.empty(); ++which) {
       std::vector<double> sums(columns), squares(columns);
@@ -192,15 +192,15 @@ test_case layer_norm_backward(int64_t rows, int64_t channels, bool again = false
     return wrong;
   };
   const auto elements = static_cast<double>(rows * channels);
-  // With the copy that gives d_x its first value.
+  // Includes the copy that gives d_x its first value.
   c.work = {16 * elements, 24 * elements};
   return c;
 }
 
 // ---- cross-entropy -------------------------------------------------------------------------------------------------
 
-/// Rows of all kinds: ordinary; around 1e4 and -1e4, the ends of the range; one logit far above, anywhere; all equal.
-/// One target in eight is ignored. Padding is NaN, or larger than any logit.
+/// Rows of all kinds: ordinary; around 1e4 and -1e4, the ends of the range; one logit, anywhere, far above the others;
+/// all equal. One target in eight is ignored. Padding is NaN, or larger than any logit.
 test_case cross_entropy(int64_t rows, int64_t vocabulary, int64_t pitch, float scale) {
   test_case c;
   c.entry = "cross_entropy";
@@ -252,7 +252,7 @@ test_case cross_entropy(int64_t rows, int64_t vocabulary, int64_t pitch, float s
       return bound{std::log(sums[r]) + (largest[r] - own), 1e-5 + 4 * unit * (std::abs(largest[r]) + std::abs(own))};
     });
     if (!wrong.empty()) return wrong;
-    // exp(x) in float is off by |x| roundings and a few; so is the sum, whose terms with weight have small x.
+    // exp(x) in float is off by |x| roundings and a few more; so is the sum, since x is small in the terms that matter.
     return mismatch(
         "the gradient", got[1].as<float>(),
         [&](std::size_t i) {
@@ -265,7 +265,7 @@ test_case cross_entropy(int64_t rows, int64_t vocabulary, int64_t pitch, float s
         at(pitch));
   };
   const auto elements = static_cast<double>(rows * pitch);
-  // With the copy that gives the logits their value; a row may be kept on the chip, and so read only once.
+  // Includes the copy that initializes the logits; a kernel may keep a row on the chip, and so read it only once.
   c.work = {8 * elements, 16 * elements};
   return c;
 }
@@ -276,8 +276,8 @@ struct settings {
   float learning_rate = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0.1f;
 };
 
-/// Gradients between 1e-9, far below epsilon's square root, and 1000; the first step has m = v = 0, and one parameter
-/// in eight has g = 0 in any step, and half of these v = m = 0, too.
+/// Gradients are between 1e-9, far below epsilon's square root, and 1000. The first step has m = v = 0. In any step,
+/// one parameter in eight has g = 0, and half of these have v = m = 0, too.
 test_case adamw(const std::string& entry, int64_t n, int64_t step, const settings& s) {
   test_case c;
   c.entry = entry;
@@ -316,7 +316,7 @@ test_case adamw(const std::string& entry, int64_t n, int64_t step, const setting
         return bound{new_v(i), 6 * unit * new_v(i) + 1e-37};
       });
     if (!wrong.empty()) return wrong;
-    // 1 - beta2^2 is off by 6e-5 of itself if the power is a float's; the square root halves that.
+    // If the power is a float, 1 - beta2^2 has a relative error of 6e-5; the square root halves that.
     constexpr double of_update = 1e-4;
     const double first = 1 - std::pow(b1, count), second = 1 - std::pow(b2, count);
     return mismatch("w", got[0].as<float>(), [&](std::size_t i) {
@@ -325,8 +325,8 @@ test_case adamw(const std::string& entry, int64_t n, int64_t step, const setting
                    4 * unit * std::abs(real(w[i])) + of_update * rate * new_m(i, -1) / below};
     });
   };
-  // On the device with the copies that give w, m and v their first values; on the host the work is its ceiling's, a
-  // triad of as many parameters.
+  // On the device, includes the copies that give w, m and v their first values; on the host, the work is the ceiling's,
+  // a triad of as many parameters.
   c.work = {15.0 * static_cast<double>(n), (c.where == lab::part::host ? 12.0 : 52.0) * static_cast<double>(n)};
   return c;
 }
@@ -341,7 +341,7 @@ test_case training_gigabytes() {
                            [] { return std::vector{16e-9 * static_cast<double>(gpt2_parameters)}; });
 }
 
-/// w, m and v are read and written, g is read.
+/// w, m and v are read and written; g is read.
 test_case adamw_milliseconds() {
   return lab::figures_case(fmt::format("adamw_milliseconds/{}", gpt2_parameters), [] {
     const sim::device_file device(LAB_DEVICES, "h200");
@@ -354,8 +354,8 @@ test_case first_loss() {
   return lab::figures_case("first_loss/512", [] { return std::vector{std::log(512.0)}; });
 }
 
-/// Twelve layers in the memory of 100 residuals, where a layer's inner activations take 15: all thirteen residuals are
-/// kept, and the inner activations of at least one layer, the one whose backward pass runs.
+/// Twelve layers in memory for 100 residuals, where a layer's inner activations take 15: all thirteen residuals are
+/// kept, and the inner activations of at least one layer, the one whose backward pass is running.
 test_case layers_kept() {
   return lab::figures_case("layers_kept/12", [] {
     int kept = 12;
@@ -378,7 +378,7 @@ test_case profile_read() {
 
 std::vector<test_case> cases() {
   std::vector<test_case> all;
-  // 1, primes, one next to a vector, a warp and a block, and some that fill a device.
+  // 1, primes, sizes next to those of a vector, a warp and a block, and some that fill a device.
   for (const int64_t n : {1, 2, 3, 4, 5, 31, 33, 255, 257, 1023, 1025, 4099, 250'000, (1 << 20) + 3}) {
     all.push_back(gelu_backward(n));
     const int64_t step = n % 3 == 0 ? 1000 : n % 3;
@@ -461,7 +461,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(lab::like("layer_norm_backward/4096x768", layer_norm_backward(draw(4097, 4600), 8 * draw(75, 128))));
   all.push_back(lab::like("cross_entropy/24x50257-50304",
                           cross_entropy(draw(24, 32), vocabulary, (vocabulary + 63) / 64 * 64, 1.0f / 1000)));
-  // Beyond the rows of a grid in y, and beyond every size above.
+  // More rows than a grid can have in y, and larger than every size above.
   all.push_back(layer_norm_backward(draw(65'537, 70'000), 4));
   all.push_back(cross_entropy(draw(9000, 12'000), 3, 4, 1e-3f));
   all.push_back(gelu_backward(draw(2'500'000, 3'500'000)));

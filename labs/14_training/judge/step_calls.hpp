@@ -56,7 +56,7 @@ inline void run_training_step(const lab::call& c) {
   recorded_network net(c.parameter(0), {targets, targets + c.parameter(1)});
   try {
     training_step(net, c.input<std::uint8_t>(0));
-  } catch (const misuse&) {  // the grader finds the same
+  } catch (const misuse&) {  // the grader finds the same error
   }
   auto* out = c.output<std::int64_t>(0);
   *out++ = static_cast<std::int64_t>(net.calls().size());
@@ -116,7 +116,7 @@ inline void train(const lab::call& c, std::size_t first_output) {
   }
 }
 
-/// Twice: the outputs of the second time follow those of the first.
+/// Trains twice: the outputs of the second run follow those of the first.
 inline void run_gradients(const lab::call& c) {
   train(c, 0);
   train(c, 3);

@@ -1,9 +1,9 @@
-// Lab 14's problems about step.cpp and the whole network; cases.cpp adds them to the kernels'.
+// Lab 14's problems for step.cpp and the whole network; cases.cpp adds them to those for the kernels.
 //
-//   choose_layers/LAYERS-PERCENT                         host    a plan, by its peak, against all plans
+//   choose_layers/LAYERS-PERCENT                         host    a plan, by its peak, compared with all plans
 //   training_step/LAYERS-MICRO_BATCHES-PERCENT           host    the order, the peak, what is recomputed
 //   gradients/LAYERS_HEADS_CHANNELS-MICRO_BATCHES-KEPT   device  one step of a GPT-2 with all student files, twice
-//   forty_steps/LAYERS_HEADS_CHANNELS-MICRO_BATCHES-KEPT device  forty of them; some gradients are checked
+//   forty_steps/LAYERS_HEADS_CHANNELS-MICRO_BATCHES-KEPT device  forty steps; some gradients are checked
 //
 // cases.cpp calls step_cases() and drawn_step_cases(seed); calls.cpp has an entry for each of the four names:
 // run_choose_layers and run_training_step (host), run_gradients and run_forty_steps (device, own_streams).
@@ -35,7 +35,7 @@ inline constexpr int no_target = -1;  ///< `ignored` in training.hpp, which need
 
 // ---- choose_layers: what a plan holds ------------------------------------------------------------------------------
 
-/// The peak of a micro-batch by this plan, in the order that holds least.
+/// The peak of a micro-batch with this plan, if the calls are in the order that holds least.
 inline std::int64_t peak_of(const keep_flags& keep, std::int64_t inner, std::int64_t residual) {
   std::int64_t held = residual, peak = held;
   const auto add = [&](std::int64_t bytes) { peak = std::max(peak, held += bytes); };
@@ -53,9 +53,9 @@ inline std::int64_t peak_of(const keep_flags& keep, std::int64_t inner, std::int
 
 inline std::int64_t kept(const keep_flags& keep) { return std::count(keep.begin(), keep.end(), std::uint8_t{1}); }
 
-/// The most layers that any plan within the budget keeps. All plans are tried if they are few. For many layers: after
-/// the last one's forward pass all residuals and its inner activations are held, so k layers need at least what the
-/// last k need.
+/// The most layers that any plan within the budget keeps. Tries all plans if there are few. For many layers, tries only
+/// those that keep the last k: after the last layer's forward pass all residuals and its inner activations are held, so
+/// any k layers need at least as much as the last k.
 inline std::int64_t most_kept(int layers, std::int64_t inner, std::int64_t residual, std::int64_t budget) {
   std::int64_t most = -1;
   const auto try_plan = [&](const keep_flags& keep) {
@@ -80,8 +80,8 @@ inline std::string shown(const keep_flags& keep) {
   return text + (keep.size() > 40 ? "..." : "");
 }
 
-/// `percent` of the way from the least possible budget to that of all layers; the seed draws the bytes, which are
-/// few for few layers, so that a message can be followed.
+/// The budget is `percent` of the way from the least possible to that of all layers. The seed draws the sizes, which
+/// are small for few layers, so that a message can be followed.
 inline lab::test_case choose_layers_case(int layers, int percent) {
   lab::test_case result;
   result.id = "choose_layers/" + std::to_string(layers) + "-" + std::to_string(percent);
@@ -97,7 +97,7 @@ inline lab::test_case choose_layers_case(int layers, int percent) {
     if (percent > 100'000)  // more than any number of layers in 32 bits needs
       return lab::buffers(
           std::vector<std::int64_t>{draw(1, 15), 1, std::numeric_limits<std::int64_t>::max() - draw(0, 9)});
-    // Sometimes exactly what a number of layers needs, or a byte less.
+    // Sometimes exactly what some number of layers needs, or a byte less.
     std::int64_t budget = least + (most - least) * percent / 100;
     if (draw(0, 1) == 1) budget = std::max(least, budget - (budget - least) % inner - draw(0, 1));
     return lab::buffers(std::vector<std::int64_t>{inner, residual, budget});
@@ -148,7 +148,7 @@ inline lab::test_case training_step_case(int layers, int micro_batches, int perc
     account seen(layers, micro_batches, inner, residual);
     const double all = std::accumulate(targets.begin(), targets.end(), 0.0);
     std::vector<std::string> made;
-    // With the last calls before.
+    // Lists the last calls before the error.
     const auto wrong = [&](const std::string& why) {
       std::string text = "with keep = " + shown(keep) + ", after" + (made.size() > 8 ? " ..." : "");
       for (std::size_t i = made.size() - std::min<std::size_t>(made.size(), 8); i < made.size(); ++i)
@@ -190,7 +190,7 @@ inline lab::test_case training_step_case(int layers, int micro_batches, int perc
 struct training_shape {
   gpt2::config config;
   int batch, length, micro_batches, steps;
-  int kept;  ///< the last so many layers
+  int kept;  ///< this many of the last layers
   int rows() const { return batch * length; }
   std::size_t tokens_in_step() const { return static_cast<std::size_t>(rows() * micro_batches); }
   std::size_t parameters() const { return gpt2::parameters(config); }
@@ -219,9 +219,9 @@ constexpr const char* tensor_names[] = {
     "projection_weight", "projection_bias",    "norm2_weight",      "norm2_bias",     "expand_weight", "expand_bias",
     "contract_weight",   "contract_bias",      "final_norm_weight", "final_norm_bias"};
 
-/// Gradients against central differences: each tensor moves along random signs, to both sides. Along them a gradient
-/// moves the loss by about its norm times the step, however many elements it has; an error of 1 in 5000 of the norm
-/// is found. The weights of both sides are rounded, so the step is their difference.
+/// Compares gradients with central differences: each tensor moves along random signs, in both directions. The gradient
+/// then changes the loss by about its norm times the step, however many elements it has; an error of 1/5000 of the norm
+/// is found. The weights are rounded on both sides, so the actual step is their difference.
 inline std::string gradients_wrong(const training_shape& s, gpt2::checkpoint model,
                                    std::span<const std::int32_t> tokens, std::span<const std::int32_t> targets,
                                    std::span<const float> gradients, std::uint64_t seed) {
@@ -258,7 +258,7 @@ inline std::string gradients_wrong(const training_shape& s, gpt2::checkpoint mod
   return {};
 }
 
-/// AdamW in float64, from the reported gradients and the weights before.
+/// AdamW in float64, from the reported gradients and the weights before the update.
 class adamw_in_double {
  public:
   adamw_in_double(const training_shape& s, double rate, double decay)
@@ -294,8 +294,8 @@ class adamw_in_double {
   int step_ = 0;
 };
 
-/// `deep` of the steps are checked against the reference, the first and drawn ones; all updates are. What is not
-/// checked is a step of the same code from weights that are right.
+/// Checks `deep` of the steps, the first and random ones, against the reference; checks all updates. The steps that are
+/// not checked run the same code, from weights that are right.
 inline std::string training_wrong(const training_shape& s, std::span<const lab::buffer> before,
                                   std::span<const lab::buffer> got, int deep) {
   const auto tokens = before[1].as<std::int32_t>(), targets = before[2].as<std::int32_t>();
@@ -341,7 +341,7 @@ inline lab::test_case training_case(const std::string& entry, const training_sha
   result.inputs = [s](std::uint64_t seed) {
     lab::random_sizes draw(seed + 1);
     std::vector<std::int32_t> tokens, targets;
-    // A few tokens come often, as in a text. Each micro-batch ignores another share of its targets, but never its
+    // A few tokens are frequent, as in a text. Each micro-batch ignores a different share of its targets, but never the
     // first.
     for (std::size_t i = 0, all = s.tokens_in_step() * static_cast<std::size_t>(s.steps); i < all; ++i) {
       const std::size_t rows = static_cast<std::size_t>(s.rows());
@@ -349,7 +349,7 @@ inline lab::test_case training_case(const std::string& entry, const training_sha
       tokens.push_back(static_cast<std::int32_t>(draw(0, draw(0, s.config.vocabulary - 1))));
       targets.push_back(ignore ? no_target : static_cast<std::int32_t>(draw(0, s.config.vocabulary - 1)));
     }
-    targets[0] = 1;  // one at least
+    targets[0] = 1;  // at least one is not ignored
     keep_flags keep(static_cast<std::size_t>(s.config.layers));
     std::fill_n(keep.rbegin(), s.kept, std::uint8_t{1});
     return lab::buffers(gpt2::random_checkpoint(s.config, seed).weights, tokens, targets, keep,

@@ -1,5 +1,5 @@
 // train: trains a GPT-2 with lab 14's files on a text, and shows each step's loss, then the time of each block of a
-// step. Under ./course profile, one more step is profiled then.
+// step. Under ./course profile, it then profiles one more step.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -112,7 +112,7 @@ class training {
       std::fill_n(keep_.rbegin(), o.keep < 0 ? layers : std::min(o.keep, layers), std::uint8_t{1});
   }
 
-  /// The next tokens of the text, which begins again when it ends; the target is the token that follows.
+  /// Loads the next tokens of the text, which begins again when it ends; each target is the token that follows.
   void load() {
     std::vector<gpt2_network::part> all(static_cast<std::size_t>(options_.micro_batches));
     for (auto& m : all)
@@ -233,7 +233,7 @@ class training {
     if (!out) throw model_error(options_.record + ": cannot be written; does its folder exist?");
   }
 
-  /// With the losses of another training: of train --record, or of train.py.
+  /// Compares the losses with those of another training, by train --record or train.py.
   void compare() const {
     const auto other = nlohmann::json::parse(contents(options_.expect)).at("losses").get<std::vector<float>>();
     if (other.size() != losses_.size())

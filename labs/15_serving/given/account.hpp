@@ -18,7 +18,7 @@ struct request {
   int prompt, output;  ///< tokens
 };
 
-/// What a server has, what its steps cost in seconds, and who comes.
+/// What a server has, what its steps cost in seconds, and its requests.
 struct workload {
   int slots = 1, page_tokens = 16, pages = 1;
   double step = 0, step_per_sequence = 0, step_per_cached_token = 0, admitted_token = 0;
@@ -63,7 +63,7 @@ class account {
     return r;
   }
 
-  /// "", or the reason why this call is invalid now.
+  /// Returns "", or the reason why this call is invalid now.
   std::string enter(engine_call c) {
     const auto r = static_cast<int>(c.request);
     const auto name = [&] { return "request " + std::to_string(c.request); };
@@ -101,10 +101,10 @@ class account {
 
   // Figures.
   int steps() const { return steps_; }
-  int idle_slots() const { return idle_slots_; }  ///< that were free in steps while a request waited, over all steps
-  std::int64_t wasted_places() const { return wasted_places_; }  ///< for tokens, in pages that are in use, likewise
+  int idle_slots() const { return idle_slots_; }  ///< slots free while a request waited, summed over all steps
+  std::int64_t wasted_places() const { return wasted_places_; }  ///< unused places in pages in use, likewise
   std::int64_t tokens_again() const { return tokens_again_; }    ///< tokens computed again after a preemption
-  /// From arrival to the last token, of all requests that are finished, the shortest first.
+  /// From arrival to the last token, of all finished requests, the shortest first.
   std::vector<double> latencies() const {
     std::vector<double> result;
     for (int r = 0; r < requests(); ++r)
@@ -160,7 +160,7 @@ class account {
   std::vector<one> all_;
 };
 
-/// The latency that a share of the requests does not exceed, 0.5 or 0.99; `sorted` has all of them.
+/// The latency that a share of the requests, 0.5 or 0.99, does not exceed; `sorted` has all latencies.
 inline double percentile(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));

@@ -31,7 +31,7 @@ class simulated_engine final : public engine {
 
   const account& seen() const { return seen_; }
   const std::vector<engine_call>& calls() const { return calls_; }
-  /// A schedule that makes sense has fewer: each step makes a token, and so does each admission.
+  /// A sensible schedule has fewer: each step generates a token, and so does each admission.
   static std::size_t most_calls(const workload& of) {
     std::size_t tokens = of.requests.size();
     for (const request& r : of.requests) tokens += static_cast<std::size_t>(r.output);

@@ -1,5 +1,5 @@
-// Your scheduler on the simulated clock, beside static batching. Writes a timeline for ui.perfetto.dev: a row per slot,
-// and above them how many requests wait and how many pages are free.
+// Your scheduler on the simulated clock, compared with static batching. Writes a timeline for ui.perfetto.dev: a row
+// per slot, and above them how many requests wait and how many pages are free.
 // usage: experiment [trace | day [PAGES]]     the twelve requests of the predictions, or 400 requests [4096 pages]
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Given: static batching. A batch is filled, and runs until its longest request ends. It preempts no request, so there
+// Given: static batching. A batch is filled, and runs until its longest request ends. No request is preempted, so there
 // must be pages for all texts of a batch.
 #pragma once
 

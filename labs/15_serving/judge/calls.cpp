@@ -1,4 +1,4 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp.
 #include <lab/call.hpp>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::int64_t whole(double x) { return static_cast<std::int64_t>(x); }
 void run_pages(const lab::call& c) {
   const int pages = c.parameter(0), size = c.parameter(1);
   pager* const p = make_pager(pages, size);
-  pager* const other = make_pager(2, size);  // a server has one for each device
+  pager* const other = make_pager(2, size);  // a server has a pager for each device
   constexpr int token = 1;
   admit(other, &token, 1);
   const bool counts = free_pages(other) == 1;
@@ -71,7 +71,7 @@ void run_serve(const lab::call& c) {
   simulated_engine e(workload_of(c.input<double>(0)));
   try {
     serve(e);
-  } catch (const misuse&) {  // the grader finds the same
+  } catch (const misuse&) {  // the grader finds the same error
   }
   auto* out = c.output<std::int64_t>(0);
   *out++ = static_cast<std::int64_t>(e.calls().size());

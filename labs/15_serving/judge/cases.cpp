@@ -33,7 +33,7 @@ constexpr double unit = 0x1p-24;  // the rounding of one operation in FP32
 
 // ---- advice ---------------------------------------------------------------------------------------------------------
 
-/// Rows of machine and model: bytes and FLOPs per second, memory; bytes of weights, FLOPs and bytes of cache of a
+/// Rows of numbers. Machine: bytes and FLOPs per second, memory. Model: bytes of weights; FLOPs and bytes of cache per
 /// token. The last numbers of a row are the function's own.
 using setting = doubles;
 
@@ -81,10 +81,10 @@ test_case advice_case(const std::string& entry, const std::string& label, const 
 
 const setting h200_llama_1b{4.25e12, 989e12, 141e9, 2.47e9, 2.47e9, 32'768},
     a100_llama_8b{1.9e12, 312e12, 80e9, 16.06e9, 15e9, 131'072};
-/// Powers of two: what follows from them is exact, in any order of operations. Reading the weights takes 2^-9 seconds,
-/// the products of a sequence take 2^-18, a cached token 2^-19.
+/// Powers of two: results are exact, in any order of operations. Reading the weights takes 2^-9 seconds, the products
+/// of a sequence take 2^-18, reading a cached token 2^-19.
 const setting exact{0x1p40, 0x1p50, 0x1p34, 0x1p31, 0x1p32, 0x1p21};
-/// A batch of this machine does not fit an int.
+/// For this machine, a batch does not fit in an int.
 const setting huge{1e15, 1e16, 1e13, 1e9, 10, 1};
 
 setting with(setting base, const setting& more) {
@@ -97,7 +97,7 @@ setting with_memory(setting base, double bytes, const setting& more) {
   return with(base, more);
 }
 
-/// 16 rows of random machines and models whose result is not near the next whole number.
+/// 16 rows of random machines and models whose whole-number results survive tiny changes of the weights.
 test_case drawn_advice(const std::string& entry, std::uint64_t drawn) {
   return lab::rows_case(advice(entry), fmt::format("drawn-{}", drawn % 1000), [=](std::uint64_t seed) {
     lab::random_sizes draw(seed + drawn);
@@ -279,7 +279,7 @@ test_case serve(const day& d) {
   return c;
 }
 
-/// Of the predictions' trace, by arithmetic: steps of static batching, its idle slots, and steps of continuous
+/// For the predictions' trace, by arithmetic: steps of static batching, its idle slots, and steps of continuous
 /// batching.
 doubles slots_of_trace() {
   const workload w = trace();
@@ -301,8 +301,8 @@ doubles slots_of_trace() {
           static_cast<double>(*std::max_element(until.begin(), until.end()))};
 }
 
-/// Places wasted by a sequence of 1 to 4096 tokens, on average, for pages of 16, 256 and 4096; and pages of 16 for 8
-/// sequences of 1024 tokens whose first 1000 are equal.
+/// Average number of places that a sequence of 1 to 4096 tokens wastes in pages of 16, 256 and 4096; and the number of
+/// pages of 16 for 8 sequences of 1024 tokens whose first 1000 are equal.
 doubles waste_of_pages() {
   doubles result;
   for (const int size : {16, 256, 4096}) {
@@ -318,7 +318,7 @@ doubles waste_of_pages() {
 /// given/records.md: milliseconds of a step of one process, and tokens per second.
 doubles read_records() {
   constexpr double ms_64 = 2.54, ms_128 = 3.34, ms_256 = 4.98;
-  constexpr double two_under_mps = 31'172, as_many_in_one = 37'691;  // of 64 sequences each, of 128
+  constexpr double two_under_mps = 31'172, as_many_in_one = 37'691;  // of 64 sequences each; of 128
   const setting& h200 = h200_llama_1b;
   const auto bytes = [&](double processes, double sequences) {
     return processes * h200[3] + sequences * 1024 * h200[5];
@@ -335,7 +335,7 @@ using numbers = std::vector<bfloat16>;
 
 double wide(bfloat16 x) { return static_cast<double>(static_cast<float>(x)); }
 
-/// Random numbers; a long list repeats some, shifted.
+/// Random numbers plus `shift`, times `scale`; a long list repeats them.
 numbers random_numbers(std::size_t count, std::uint64_t seed, float scale, float shift) {
   constexpr std::size_t most = 4'194'301;
   const floats some = lab::random_floats(std::min(count, most), seed);
@@ -344,18 +344,18 @@ numbers random_numbers(std::size_t count, std::uint64_t seed, float scale, float
   return result;
 }
 
-/// 2^20 to 2^30 or its inverse. A product that is scaled by it and divided by it elsewhere is unchanged in float and in
-/// bf16, but out of fp16's range.
+/// 2^20 to 2^30 or its inverse. If one factor of a product is multiplied by it and another divided, the product is
+/// unchanged in float and in bf16, but the factors leave fp16's range.
 float power_of_two(lab::random_sizes& draw) {
   return std::ldexp(1.0f, static_cast<int>(draw(20, 30) * (2 * draw(0, 1) - 1)));
 }
 
 struct attended {
   doubles out, magnitude;
-  double largest = 0;  ///< of the sums of a score's absolute terms
+  double largest = 0;  ///< the largest sum of a score's absolute terms
 };
 
-/// `place(t)` is where row t begins.
+/// Row t begins at place(t).
 template <class F>
 attended attention_of(std::span<const float> q, std::span<const bfloat16> k, std::span<const bfloat16> v,
                       std::size_t tokens, F place) {
@@ -382,10 +382,10 @@ attended attention_of(std::span<const float> q, std::span<const bfloat16> k, std
 
 struct batch_shape {
   int64_t sequences, heads, kv_heads, size, width;
-  std::vector<int32_t> lengths = {};  ///< drawn if there are none
+  std::vector<int32_t> lengths = {};  ///< drawn if empty
   /// even: as drawn; spread: one token has nearly all of the weight; below: all scores lie between -1000 and -400
   enum class scores : std::uint8_t { even, spread, below } kind = scores::even;
-  int64_t together = 2;  ///< so many sequences have as many drawn tokens as there is room for one; the last has most
+  int64_t together = 2;  ///< this many drawn sequences share the room of one; the last takes the rest
 };
 
 test_case paged(const batch_shape& s) {
@@ -412,7 +412,7 @@ test_case paged(const batch_shape& s) {
       lengths.push_back(last ? left : any(1, most));
       left = last ? room : left - lengths.back();
     }
-    // Pages anywhere, in any order. Every second sequence begins with pages of the one before; some have a page twice.
+    // Pages in random order. Every second sequence begins with pages of the one before; some use a page twice.
     std::vector<int32_t> order(at(pages));
     for (std::size_t i = 0; i < order.size(); ++i) {
       order[i] = static_cast<int32_t>(i);
@@ -429,7 +429,7 @@ test_case paged(const batch_shape& s) {
         int32_t page = j * page_tokens < length ? *unused++ : 0;
         if (j < shared) page = table[at((i - 1) * s.width + j)];
         if (j > 0 && j < whole && any(0, 9) == 0) page = table.back();
-        if (j * page_tokens >= length)  // an older sequence's page, or no page
+        if (j * page_tokens >= length)  // beyond the sequence: any page, or none
           page = any(0, 2) != 0 ? any(0, static_cast<int32_t>(pages - 1)) : never[any(0, 2)];
         table.push_back(page);
         for (int32_t t = 0; t < page_tokens && j * page_tokens + t < length; ++t)
@@ -558,7 +558,7 @@ std::vector<test_case> cases() {
   all.push_back(serve({12, 8, 16, 4, 24, 40}));
   all.push_back(serve({40, 8, 16, 12, 50, 60, 10, 30}));
   all.push_back(serve({30, 6, 16, 16, 60, 80, 1, 40, true}));
-  all.push_back(serve({30, 30, 1, 90, 20, 50, 30}));  // all come at once, and memory is for a few
+  all.push_back(serve({30, 30, 1, 90, 20, 50, 30}));  // all arrive at once, with memory for a few
   all.push_back(serve({20, 3, 7, 6, 10, 30, 4, 5, true}));
 
   using scores = batch_shape::scores;
@@ -599,7 +599,7 @@ std::vector<test_case> cases() {
   return all;
 }
 
-/// Random sizes, some above all of those above: no submission can prepare for them.
+/// Random sizes, some larger than any above: no submission can prepare for them.
 std::vector<test_case> drawn_cases(std::uint64_t seed) {
   lab::random_sizes draw64(seed);
   const auto draw = [&](int64_t least, int64_t most) { return static_cast<int>(draw64(least, most)); };

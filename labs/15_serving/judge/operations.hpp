@@ -1,4 +1,4 @@
-// How cases.cpp and calls.cpp write operations on a pager, and its answers, as numbers; and a workload.
+// How cases.cpp and calls.cpp encode operations on a pager, its answers, and a workload as numbers.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace lab15 {
 inline constexpr int most_names = 140;
 inline constexpr std::int32_t absent = -9;  ///< where there is no answer
 
-/// An impossible operation is skipped: on a name that has no sequence, or a new sequence for one that has.
+/// Impossible operations are skipped: those on a name without a sequence, or a new sequence for a name that has one.
 struct operation {
   enum kind : std::int32_t { admit, fork, append, release };
   std::int32_t what = release, name = 0, other = 0;  ///< fork: from `name` to `other`
-  std::int32_t witness = 0, room = 1;                ///< whose table is read afterwards, too, with that much room
+  std::int32_t witness = 0, room = 1;                ///< name whose table is also read afterwards, with this much room
   std::int32_t count = 0;
   const std::int32_t* tokens = nullptr;
 
@@ -27,10 +27,10 @@ struct operation {
   }
 };
 
-/// The result; the copy; free pages; the table of the operation's sequence, as its length and its pages; the witness's.
+/// The result; the copy; free pages; the table (length, pages) of the operation's sequence; the witness's.
 constexpr std::int64_t width_of_answer(std::int64_t pages) { return 4 + 2 * (1 + pages); }
 
-/// Slots, tokens of a page, pages, four costs, number of requests; arrival, prompt, output of each.
+/// Slots, tokens per page, pages, four costs, number of requests; arrival, prompt, output of each.
 inline std::vector<double> numbers_of(const workload& w) {
   std::vector<double> all{static_cast<double>(w.slots),
                           static_cast<double>(w.page_tokens),

@@ -24,15 +24,15 @@ inline std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 
 struct pager_plan {
   int pages, page_tokens, names, operations, longest;
-  bool shares;  ///< beginnings, and by forks
+  bool shares;  ///< sequences share pages: of equal beginnings, and by forks
 };
 
-/// Random operations; at the end every sequence ends.
+/// Random operations; at the end all sequences are released.
 inline std::vector<int32_t> operations_of(const pager_plan& plan, std::uint64_t seed) {
   lab::random_sizes draw(seed);
   const auto any = [&](int64_t least, int64_t most) { return static_cast<int32_t>(draw(least, most)); };
-  // Sequences begin like one of three texts, and have few different tokens: pages are often equal, also by accident.
-  // The tokens differ in few bits: a type that is too narrow takes them for equal.
+  // Sequences begin like one of three texts and have few distinct tokens, so pages are often equal, even by chance. The
+  // tokens differ in few bits: in a type that is too narrow, they are equal.
   const auto token = [&] {
     constexpr int32_t few[] = {0x4000'0000, 0x4000'0001, 0x4001'0000};
     return plan.shares ? few[any(0, 9) / 4] : any(0, std::numeric_limits<int32_t>::max());
@@ -67,7 +67,7 @@ inline std::vector<int32_t> operations_of(const pager_plan& plan, std::uint64_t 
   return all;
 }
 
-/// Follows the answers: a page has the sequences in whose tables it is.
+/// Follows the answers: a page belongs to the sequences whose tables have it.
 class pager_judge {
  public:
   explicit pager_judge(const pager_plan& plan) : plan_(plan), owners_(at(plan.pages)) {}
@@ -213,7 +213,7 @@ class pager_judge {
                                        now.witness == now.name ? "its sequence" : "another sequence", wrong);
   }
 
-  /// What is wrong with a table that was read with that much room.
+  /// What is wrong with a table that was read with this much room.
   std::string other_table(const std::vector<int32_t>& want, const int32_t* told, int room) const {
     const int count = std::min(static_cast<int>(want.size()), room);
     if (told[0] != count) return fmt::format("table has {} pages, should have {}", told[0], count);
