@@ -48,7 +48,7 @@ std::function<doubles(std::uint64_t)> drawn(std::size_t count, std::vector<std::
   };
 }
 
-/// A matrix side for products whose FLOPs exceed 64-bit integers; no float can hold it.
+/// A matrix side that 32 bits cannot hold, for products whose FLOPs exceed 64-bit integers.
 constexpr double huge = 4096.0 * 1'048'583;
 
 const names of_model = {"layers", "heads", "channels", "vocabulary", "context"};

@@ -1,4 +1,4 @@
-// Which function of the contract answers which case. No inputs, no expected values: those are in cases.cpp.
+// Maps each case to a function of the contract. Inputs and expected values are in cases.cpp.
 #include <lab/call.hpp>
 
 #include "topic.hpp"
