@@ -228,6 +228,14 @@ TEST(Assembly, SharedArraysAreNamedAndTheirStorageIsMade) {
     EXPECT_NE(edited.find("\t.weak tile\n"), std::string::npos) << edited;
 }
 
+TEST(Assembly, ALongNameOfASharedArrayIsKeptWhileItsLineGrows) {  // without the copy of the name, ASan reports it
+  const std::string name(200, 'a'),
+      edited = sim::edit_assembly(
+          "\t.section .tbss\n" + name + ":\n\t.zero 4\n\t.text\n\tmovq " + name + "@gottpoff(%rip), %rax\n", {},
+          *sim::x86_64());
+  EXPECT_NE(edited.find("\t.balign 16\n" + name + ":\n"), std::string::npos) << edited;
+}
+
 TEST(Assembly, KernelsCopiesAreObserved) {
   EXPECT_NE(sim::edit_assembly("\t.type k, %function\nk:\n\tbl\tmemcpy\n", {}, *sim::arm64()).find("bl\tsim_memcpy"),
             std::string::npos);

@@ -211,14 +211,14 @@ class editor {
     for (const string_view name : on_.thread_locals(s)) used_.emplace(name);
     if (s[0] == '.' && !is_label(s)) return directive(i, s);
     if (is_label(s)) {
-      const string_view name = s.substr(0, s.size() - 1);
+      const string name(s.substr(0, s.size() - 1));  // a copy, because the line may change
       if (in_shared_) {
         defined_.emplace(name);
         lines_[i].insert(0, "\t.balign 16\n");  // as GPUs align arrays, so that vectors may begin at their start
       }
       settle();
       if (!blocks_.empty()) end_product();
-      if (functions_.contains(string(name))) begin_function();
+      if (functions_.contains(name)) begin_function();
       const bool skips_report = !blocks_.empty() && blocks_.back().skips_report && blocks_.back().skip == name;
       if (!blocks_.empty()) end_skip(blocks_.back(), name);
       if (!skips_report) labels_before_.emplace(name);
