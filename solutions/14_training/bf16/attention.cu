@@ -43,6 +43,7 @@ __device__ void multiply_add(float (&d)[32], const left& a, const bf16* b) {
   for (int i = 0; i < 4; ++i) multiply(d, a[i], factor(b, tile * line, 8 * line) + static_cast<unsigned>(i * line), 1);
   commit_products();
 }
+
 __device__ void round(left& to, const float (&from)[32]) {
 #pragma unroll
   for (int i = 0; i < 4; ++i)

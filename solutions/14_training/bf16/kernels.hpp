@@ -14,8 +14,7 @@ namespace lab14::mixed {
 
 using bf16 = __nv_bfloat16;
 
-// ---- attention.cu: causal attention backward, heads of 64 columns; forward is lab 11's
-// -------------------------------
+// ---- attention.cu: gradients of causal attention, heads of 64 columns -----------------------------------------------
 
 constexpr int head_size = 64, tile = 64;
 /// Floats that a head has in `lse` and `delta`: one for each query, filled up to whole tiles.
