@@ -63,6 +63,11 @@ LIBRARIES = {
         extern "C" void wgmma(bf16* out, float* lse, bf16* q, bf16* k, bf16* v, int heads, int tokens, int size, int causal) {
           lab11::attention_hopper(out, lse, q, k, v, heads, tokens, size, causal != 0, nullptr);
         }'''),
+    "lab15": (["solutions/15_serving/handin/paged.cu"], ["labs/15_serving"], '''#include "serving.hpp"
+        extern "C" void paged(float* out, float* q, __nv_bfloat16* k, __nv_bfloat16* v, int* table, int* lengths, int texts, int heads,
+                              int kv_heads, int size, int width) {
+          lab15::paged_attention(out, q, k, v, table, lengths, texts, heads, kv_heads, size, width, nullptr);
+        }'''),
     # Each project's own files, with its flags.
     "SGEMM_CUDA": ([], [], f'''#include "src/runner.cu"
         extern "C" void rung(int kernel, {MATRICES}) {{ run_kernel(kernel, n, n, n, 1, a, b, 0, c, nullptr); }}'''),
@@ -295,6 +300,39 @@ def attentions(libraries):
                      lambda got: got[0, 1, some], scores.softmax(-1) @ v[0, 1].double(), 1e-2)
 
 
+def decoding(libraries):
+    heads, kv_heads, size, tokens, page = 32, 8, 64, 1024, 16
+    for texts in (32, 256):
+        work = f"attention of one new token, {texts} texts of {tokens} tokens"
+        if not chosen(work):
+            continue
+        q = torch.randn(texts, heads, 1, size, device="cuda", dtype=torch.bfloat16)
+        k, v = (torch.randn(texts, kv_heads, tokens, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+        # The same in pages, which lie in memory at random places.
+        order = torch.randperm(texts * tokens // page, device="cuda", dtype=torch.int32)
+        pages = [torch.empty(len(order), page, kv_heads, size, device="cuda", dtype=torch.bfloat16) for _ in range(2)]
+        for to, of in zip(pages, (k, v)):
+            to[order.long()] = of.transpose(1, 2).reshape(to.shape)
+        of_floats, out = q.float(), torch.empty(q.shape, device="cuda")
+        lengths = torch.full((texts,), tokens, device="cuda", dtype=torch.int32)
+        copied = torch.empty_like(k)  # read and written: as many bytes as K and V
+
+        def paged():
+            calls(libraries["lab15"].paged, out, of_floats, *pages, order, lengths, texts, heads, kv_heads, size, tokens // page)
+            return out
+
+        def sdpa(backend):
+            with sdpa_kernel(backend):
+                return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+        programs = {"ours": paged, "cuDNN": lambda: sdpa(SDPBackend.CUDNN_ATTENTION),
+                    "FlashAttention-2": lambda: sdpa(SDPBackend.FLASH_ATTENTION),
+                    "copy": lambda: copied.copy_(k)}
+        scores = (q[-1].view(kv_heads, -1, size).double() @ k[-1].double().transpose(1, 2)) / math.sqrt(size)
+        race(work, 2 * k.nbytes, "TB/s", programs, lambda got: got[-1].reshape(kv_heads, -1, size)[:, :heads // kv_heads],
+             scores.softmax(-1) @ v[-1].double(), 1e-2)
+
+
 def token():
     """Uses lab 10's own measurement; each program runs alone, one after the other."""
     work = "token of Llama 3.2 1B's shape"
@@ -343,7 +381,7 @@ def main():
     libraries = build()
     if chosen("transpose 32768"):
         transposes(libraries)
-    for works in (by_rows, products, attentions):
+    for works in (by_rows, products, attentions, decoding):
         works(libraries)
         torch.cuda.empty_cache()
     token()
