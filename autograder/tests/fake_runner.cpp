@@ -149,7 +149,10 @@ lab::response lab::execute(const lab::request& what, lab::call_gate& gate) {
   const std::string& does = what.entry;
   if (!what.inputs.empty() && !what.outputs.empty() && does != "nothing") twice(what);
   if (does == "overrun") what.outputs[0].data()[what.outputs[0].size()] = std::byte{0};
-  if (does == "adds_zero") *reinterpret_cast<volatile float*>(what.outputs[0].data() + what.outputs[0].size()) += 0.0f;
+  if (does == "adds_zero") {
+    volatile float& behind = *reinterpret_cast<float*>(what.outputs[0].data() + what.outputs[0].size());
+    behind = behind + 0.0f;
+  }
   if (does == "underrun") what.outputs[0].data()[-1] = std::byte{0};
   if (does == "scribble") what.inputs[0][0] ^= std::byte{1};
   if (does == "off_by_one") reinterpret_cast<float*>(what.outputs[0].data())[0] += 1.0f;
