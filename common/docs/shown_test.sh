@@ -94,6 +94,7 @@ cmake --build build --target lab02.student.sim.experiment && build/bin/lab02.stu
 cmake --build build --target lab07.student.sim.experiment   there
 build/bin/lab07.student.sim.experiment                  lab07.experiment
 cmake --build build --target lab15.student.sim.experiment && build/bin/lab15.student.sim.experiment day 500   there
+cmake --build build --target lab15.student.endpoint && build/bin/lab15.student.endpoint --requests 192   lab15.endpoint
 SIM_DEVICE=rtx3060 build/bin/lab07.student.sim.experiment   there
 cmake --build build --target lab07.student.sim.bench    there
 build/bin/lab07.student.sim.bench --benchmark_filter=narrow_gemm/384   there
