@@ -138,7 +138,7 @@ gdb.unwinder.register_unwinder(None, fibers, replace=True)
 def is_programs_file(path):
     """Whether it is one of the program's own files. The device's files may be in another checkout, because a compiler cache keeps
     the paths of the first checkout that compiled them, or installed in PREFIX/lib/sim."""
-    return not path.startswith("/usr/") and not re.search("/(common|lib)/sim/(include|src)/", path)
+    return not path.startswith("/usr/") and not re.search("/(common|lib)/sim/(include|src|libraries)/", path)
 
 
 def is_programs(frame):
@@ -838,6 +838,7 @@ Shared()
 for line in ("set pagination off", "set confirm off", "set print thread-events off", "set breakpoint pending off",
              "set print frame-arguments scalars", "set environment SIM_DEBUG 1",
              *("skip -gfi %s%s" % (folder, depth) for depth in ("*", "*/*", "*/*/*", "*/*/*/*")
-               for folder in ("common/sim/include/", "common/sim/src/", "lib/sim/include/", "/usr/include/"))):
+               for folder in ("common/sim/include/", "common/sim/src/", "common/sim/libraries/", "lib/sim/include/",
+                              "/usr/include/"))):
     gdb.execute(line, to_string=True)
 own_breakpoints()

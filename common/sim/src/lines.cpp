@@ -86,7 +86,8 @@ const void* call_of_program() {
   const auto look = [](_Unwind_Context* at, void* to) {
     const source_line line = line_of(_Unwind_GetIP(at));
     // A compiler cache may name some of our files relative to the build folder, others relative to the root.
-    const bool ours = std::string_view(line.file).substr(0, line.file.rfind('/') + 1).ends_with("common/sim/src/");
+    const std::string_view folder = std::string_view(line.file).substr(0, line.file.rfind('/') + 1);
+    const bool ours = folder.ends_with("common/sim/src/") || folder.ends_with("common/sim/libraries/");
     if (line.line == 0 || ours || in_our_headers(line.file)) return _URC_NO_REASON;
     *static_cast<const void**>(to) = reinterpret_cast<const void*>(_Unwind_GetIP(at));
     return _URC_END_OF_STACK;

@@ -192,9 +192,10 @@ def test_faults():
 def test_another_folder():
     """The device's frames are hidden wherever it is installed; a program's own folder may be called sim, too."""
     said = session(["python print([is_programs_file(f) for f in ('/other/common/sim/src/debugger.cpp', "
-                    "'/other/common/sim/include/sim/async.h', '/opt/lib/sim/include/mma.h', '/other/labs/a.cu', '/other/sim/src/a.cu')])"],
+                    "'/other/common/sim/include/sim/async.h', '/opt/lib/sim/include/mma.h', '/other/common/sim/libraries/nccl.cpp', '/other/labs/a.cu', "
+                    "'/other/sim/src/a.cu')])"],
                    [build(os.path.join(tests, "debugger/faults.cu"))])
-    expect("another folder", said[0], r"\[False, False, False, True, True\]")
+    expect("another folder", said[0], r"\[False, False, False, False, True, True\]")
 
 
 def test_race():
