@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -94,9 +93,10 @@ inline lab::test_case choose_layers_case(int layers, int percent) {
     const std::int64_t residual = layers <= 4 ? draw(1, 9) : draw(1, std::int64_t{1} << 36);
     const std::int64_t inner = residual * draw(1, 15) + draw(0, residual);
     const std::int64_t least = (layers + 1) * residual + inner, most = least + (layers - 1) * inner;
-    if (percent > 100'000)  // more than any number of layers in 32 bits needs
-      return lab::buffers(
-          std::vector<std::int64_t>{draw(1, 15), 1, std::numeric_limits<std::int64_t>::max() - draw(0, 9)});
+    if (percent > 100'000) {  // for more layers than 32 bits count; the last 32 bits are fewer than there are
+      const std::int64_t few = draw(1, 15), fit = (draw(1, 1000) << 32) + draw(0, layers - 1);
+      return lab::buffers(std::vector<std::int64_t>{few, 1, layers + 1 + few * fit});
+    }
     // Sometimes exactly what some number of layers needs, or a byte less.
     std::int64_t budget = least + (most - least) * percent / 100;
     if (draw(0, 1) == 1) budget = std::max(least, budget - (budget - least) % inner - draw(0, 1));
