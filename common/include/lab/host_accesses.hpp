@@ -8,7 +8,16 @@
 
 #include "../../sim/interface/sim/host_accesses.hpp"
 
+/// Does so on a GPU, in programs that read its counters.
+extern "C" [[gnu::weak]] void lab_count_from_here();
+
 namespace lab {
+
+/// Starts counting this call: calls.cpp has prepared its arguments.
+inline void count_from_here() {
+  if (sim_count_from_here) sim_count_from_here();
+  if (lab_count_from_here) lab_count_from_here();
+}
 
 inline sim_objects objects_now() {
   sim_objects now{};

@@ -142,7 +142,7 @@ constexpr lab::entry table[] = {
        LAB_CUDA_CHECK(cudaMemcpyAsync(c.output<float>(0), c.input<float>(2),
                                       static_cast<std::size_t>(c.parameters.at(14)) * sizeof(float),
                                       cudaMemcpyDeviceToDevice, c.stream));
-       if (sim_count_from_here) sim_count_from_here();
+       lab::count_from_here();
        with_cublas(c, [&](cublasHandle_t blas) {
          lab06::blas_block(blas, static_cast<float>(c.parameter(3)) / 8, block(c.input<float>(0), 5),
                            block(c.input<float>(1), 8), static_cast<float>(c.parameter(4)) / 8,

@@ -624,7 +624,7 @@ void run_forward(const lab::call& c) {
   LAB_CUDA_CHECK(cudaMemcpy(&from.seed, c.input<std::uint64_t>(1), sizeof from.seed, cudaMemcpyDeviceToHost));
   const std::size_t used_at_first = from.most_used;
   const sim_objects before = lab::objects_now();
-  if (sim_count_from_here) sim_count_from_here();
+  lab::count_from_here();
   forward(c.output<float>(0), c.input<float>(0), {source::read, &name}, from.layers, from.n);
   if (from.places.size() > 3)
     throw std::runtime_error("weights were read to " + std::to_string(from.places.size()) +

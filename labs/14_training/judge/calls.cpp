@@ -1,5 +1,5 @@
 // Maps each case to a function of the contract. Inputs and expected values are in cases.cpp. Arrays that a function
-// updates are copied from the inputs first; the simulated device counts only what follows.
+// updates are copied from the inputs first; only what follows is counted.
 #include <lab/call.hpp>
 #include <lab/device.hpp>
 #include <lab/host_accesses.hpp>
@@ -22,10 +22,6 @@ void copy(const lab::call& c, std::size_t to, std::size_t from, int floats) {
                                  static_cast<std::size_t>(floats) * sizeof(float), cudaMemcpyDeviceToDevice, c.stream));
 }
 
-void count_from_here() {
-  if (sim_count_from_here) sim_count_from_here();
-}
-
 /// `partial` ends where its buffer ends, so that a write beyond it is caught, and starts at a multiple of 256 bytes.
 float* partial_of(const lab::call& c, std::size_t output, int rows, int channels) {
   const std::size_t most = 256 * static_cast<std::size_t>(channels), needed = lab14::layer_norm_partial(rows, channels);
@@ -42,7 +38,7 @@ void layer_norm_backward(const lab::call& c, std::size_t first) {
   copy(c, first + 1, 6, channels);
   copy(c, first + 2, 7, channels);
   float* partial = partial_of(c, first + 3, rows, channels);
-  count_from_here();
+  lab::count_from_here();
   lab14::layer_norm_backward(c.output<float>(first), c.output<float>(first + 1), c.output<float>(first + 2), partial,
                              c.input<float>(0), c.input<float>(1), c.input<float>(2), c.input<float>(3),
                              c.input<float>(4), rows, channels, c.stream);
@@ -76,7 +72,7 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        const int rows = c.parameter(0), vocabulary = c.parameter(1), pitch = c.parameter(2);
        copy(c, 1, 0, rows * pitch);
-       count_from_here();
+       lab::count_from_here();
        lab14::cross_entropy(c.output<float>(0), c.output<float>(1), c.input<int>(1), number(c, 3), rows, vocabulary,
                             pitch, c.stream);
      }},
@@ -90,7 +86,7 @@ constexpr lab::entry table[] = {
     {"adamw", lab::part::device,
      [](const lab::call& c) {
        for (std::size_t i = 0; i < 3; ++i) copy(c, i, i, c.parameter(0));
-       count_from_here();
+       lab::count_from_here();
        lab14::adamw(c.output<float>(0), c.output<float>(1), c.output<float>(2), c.input<float>(3), c.parameter(0),
                     settings_of(c), c.parameter(1), c.stream);
      }},
