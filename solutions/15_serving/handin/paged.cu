@@ -75,10 +75,10 @@ __global__ void __launch_bounds__(32 * warps)
     if (step < steps) {
       if (step > 0 && step % 32 == 0) upcoming = numbers_from(step);
       const std::size_t number = __shfl_sync(~0u, upcoming, step % 32);
-      //! [pages]
       uint4* const to = own + step % stages * 2 * page;
 #pragma unroll
       for (int i = lane; i < page; i += 32) {
+        //! [pages]
         const int row = i / pieces, piece = i % pieces;
         uint4 *const key = to + place<size>(row, piece), *const value = key + page;
         if ((warp + step * warps) * page_tokens + row < length) {
@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(32 * warps)
         } else {
           *key = *value = uint4{};  // 0 times NaN is NaN
         }
+        //! [pages]
       }
-      //! [pages]
     }
     __pipeline_commit();
   };
