@@ -15,7 +15,7 @@ for program in aarch64-linux-gnu-g++-12 qemu-aarch64-static apt-get; do
   command -v "$program" >/dev/null || skip "$program is missing: apt-get install g++-12-aarch64-linux-gnu qemu-user-static"
 done
 # If a program starts another, the kernel must recognize Arm programs.
-starts_programs=$([[ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]] && echo yes || true)
+starts_programs=$(grep -qsx enabled /proc/sys/fs/binfmt_misc/qemu-aarch64 && echo yes || true)
 "$source/common/cmake/arm64/sysroot.sh" "$arm/root" ||
   skip "Debian's packages for arm64 cannot be had here"
 
@@ -41,9 +41,9 @@ sim)
     filter="-GoldensTimed.*"
     [[ $starts_programs ]] || filter+=:Kernels.AssertEndsTheLaunch
     # Runs blocks in order, so that the goldens' counts are the same each time.
-    echo "$unit: $(SIM_THREADS=$([[ $unit == goldens_test ]] && echo 1 || echo 2) emulate "$arm/bin/sim_$unit" \
-      "--gtest_filter=$filter" --gtest_brief=1 >"$arm/$unit.log" 2>&1 || { cat "$arm/$unit.log" >&2; exit 1; }
-      grep -o 'PASSED.*' "$arm/$unit.log")"
+    SIM_THREADS=$([[ $unit == goldens_test ]] && echo 1 || echo 2) emulate "$arm/bin/sim_$unit" \
+      "--gtest_filter=$filter" --gtest_brief=1 >"$arm/$unit.log" 2>&1 || { cat "$arm/$unit.log"; exit 1; }
+    echo "$unit: $(grep -o 'PASSED.*' "$arm/$unit.log")"
   done
 
   # Counts and results must match this machine's processor. Instructions and predicated branches come from the compiler's code

@@ -22,6 +22,12 @@ bool in_our_headers(const std::string& file) {
   return false;
 }
 
+/// A compiler's own, a library's or, in any folder, those of a compiler that is not the system's, or of another system.
+bool in_system_headers(const std::string& file) {
+  const auto has = [&](const char* folder) { return file.find(folder) != std::string::npos; };
+  return has("/usr/include/") || has("/include/c++/") || (has("/usr/lib/") && has("/include/"));
+}
+
 /// `line` itself or, for a line of a device or system header, the line of the program that called the header's
 /// function: GPU profilers attribute inlined instructions in the same way. Likewise for compiler-generated functions,
 /// such as a struct's copy constructor, whose line would be the struct's.
@@ -34,8 +40,7 @@ source_line written_line(Dwfl* session, std::uintptr_t pc, source_line line) {
   const auto in_header = [&] {
     const std::filesystem::path path = std::filesystem::path(directory) / line.file;
     const std::string file = path.lexically_normal().string();
-    const bool systems = file.starts_with("/usr/") && !file.starts_with("/usr/local/");  // also /usr/aarch64-linux-gnu
-    return in_our_headers(file) || (systems && file.find("/include/") != std::string::npos);
+    return in_our_headers(file) || in_system_headers(file);
   };
   Dwarf_Die *innermost = nullptr, *scopes = nullptr;
   if (dwarf_getscopes(unit, pc - bias, &innermost) <= 0) return line;

@@ -132,6 +132,24 @@ TEST(Assembly, AStepDoesNotChangeInItsLoop) {
   EXPECT_FALSE(arm64("\tadd\tx0, x19, w20, sxtw 2\n\tadd\tw20, w20, w21\n"));
 }
 
+// An instruction behind the loop's end, before the call that traces the next block, changes the pointer that the loop advances.
+TEST(Assembly, WhatFollowsALoopDoesNotChangeItsStep) {
+  const std::string loop = R"(
+	bl	__sanitizer_cov_trace_pc
+	mov	x0, x19
+	bl	__tsan_read4
+	ldr	s0, [x19]
+	add	x19, x19, x23
+	cmp	w21, w20
+	bgt	.L3
+.L2:
+	uxtw	x19, w24
+	bl	__sanitizer_cov_trace_pc
+	ret
+)";
+  EXPECT_TRUE(blocks_of(loop, *sim::arm64()).at(0).ends_with(" 1, 0"));
+}
+
 // `#pragma unroll 1`, as lower.cpp marks it.
 TEST(Assembly, ALoopThatIsNotToBeUnrolledHasNoKnownStep) {
   const std::string loop = "\tcall\t__sanitizer_cov_trace_pc@PLT\n\taddq\t$4, %rbx\n";

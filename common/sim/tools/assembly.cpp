@@ -119,10 +119,16 @@ struct computation {
   unsigned arithmetic = 0;  // floating point
   unsigned own_arrays = 0;  // accesses to the thread's own arrays, which no hook reports
   std::array<unsigned, counts> count{};
+  std::map<string, unsigned> writes;             // how often it changes each register
+  std::vector<std::pair<string, string>> steps;  // pointer += step
+  std::set<string> addresses;                    // registers that hold access addresses
   void add(const computation& other) {
     restores &= other.restores;
     arithmetic += other.arithmetic;
     own_arrays += other.own_arrays;
+    for (const auto& [place, times] : other.writes) writes[place] += times;
+    steps.insert(steps.end(), other.steps.begin(), other.steps.end());
+    addresses.insert(other.addresses.begin(), other.addresses.end());
     for (std::size_t k = 0; k < counts; ++k) count[k] += other.count[k];
   }
   void add(const routine::cost& r, bool wide) {
@@ -147,12 +153,9 @@ struct block : computation {
   bool calls = false, leaves = false;  // calls a function that is not a hook; ends in an unconditional jump
   string skip;                         // target of a jump that may skip the report of an out-of-range index
   bool skips_report = false;
-  unsigned before_skip = 0;                      // instructions
-  unsigned pending = 0;                          // hooks whose access is still to come
-  unsigned accesses = 0;                         // reported by hooks
-  std::map<string, unsigned> writes;             // how often it changes each register
-  std::vector<std::pair<string, string>> steps;  // pointer += step
-  std::set<string> addresses;                    // registers that hold access addresses
+  unsigned before_skip = 0;  // instructions
+  unsigned pending = 0;      // hooks whose access is still to come
+  unsigned accesses = 0;     // reported by hooks
 
   /// Whether a pointer advances by a value that is constant in the loop. Compilers turn an index into a pointer only if
   /// it cannot overflow: if g++ does, nvcc unrolls. `i += blockDim.x` is unsigned, so it may overflow.
@@ -337,9 +340,9 @@ class editor {
     }
     since_.restores &= read.restores;
     since_.count[counted] += read.goes_on_by_constant;
-    if (!read.writes.empty()) ++b.writes[read.writes];
-    if (!read.argument.empty()) b.addresses.insert(read.argument);
-    if (!read.writes.empty() && !read.goes_on_by.empty()) b.steps.emplace_back(read.writes, read.goes_on_by);
+    if (!read.writes.empty()) ++since_.writes[read.writes];
+    if (!read.argument.empty()) since_.addresses.insert(read.argument);
+    if (!read.writes.empty() && !read.goes_on_by.empty()) since_.steps.emplace_back(read.writes, read.goes_on_by);
     since_.arithmetic += read.floating_point;
     for (unsigned k = 0; k < read.accesses; ++k) b.pending > 0 ? --b.pending : ++since_.own_arrays;
     if (const routine* r = routine_of(read.routine, read.wide))
