@@ -134,8 +134,8 @@ grep -q '03: 100.* 09: 85, 10: 100, 11: 80,' "$place/said" && grep -q 'labs 09 a
 
 # --- 64-bit Arm has no immintrin.h
 while IFS= read -r file; do
-  grep -qE '^#(if|ifdef|elif|ifndef).*__(x86_64|aarch64|AVX)' "$file" || fail "$file includes immintrin.h on 64-bit Arm, too"
-done < <(grep -rlF '#include <immintrin.h>' "$source"/{autograder/honest,autograder/attacks,labs} $([[ ! -d $source/solutions ]] || echo "$source"/solutions/*/handin))
+  grep -qE '^[+]?#(if|ifdef|elif|ifndef).*__(x86_64|aarch64|AVX)' "$file" || fail "$file includes immintrin.h on 64-bit Arm, too"
+done < <(grep -rlE '^[+]?#include <immintrin.h>' "$source"/{autograder/honest,autograder/attacks,labs} $([[ ! -d $source/solutions ]] || echo "$source"/solutions/*/handin))
 
 # --- a bundle, moved to a folder whose path has spaces
 mkdir -p "$folder/prebuilt/root" "$folder/common/prebuilt"

@@ -37,7 +37,16 @@ expected_item item_of(const toml_reader& in) {
   return result;
 }
 
+std::string name_of(const std::filesystem::path& patch) {
+  return (patch.parent_path().filename() / patch.filename()).string();
+}
+
 }  // namespace
+
+toml::table head_of(const std::filesystem::path& patch) {
+  const std::string text = text_of(patch);
+  return toml_from(text.substr(0, std::min(text.find("\n--- "), text.find("\ndiff "))), name_of(patch));
+}
 
 std::map<std::string, expected_item> expected_items(const toml_reader& items) {
   std::map<std::string, expected_item> result;
@@ -47,9 +56,8 @@ std::map<std::string, expected_item> expected_items(const toml_reader& items) {
 }
 
 expectation read_expectation(const std::filesystem::path& patch) {
-  const std::string name = (patch.parent_path().filename() / patch.filename()).string(), text = text_of(patch);
-  const toml::table document = toml_from(text.substr(0, std::min(text.find("\n--- "), text.find("\ndiff "))), name);
-  const toml_reader in(document, name);
+  const toml::table document = head_of(patch);
+  const toml_reader in(document, name_of(patch));
   in.allow({"story", "base", "demo", "items"});
   expectation result;
   result.story = in.text("story");

@@ -23,10 +23,13 @@ struct expectation {
   std::map<std::string, expected_item> items;  ///< "all" means every item; all other items get full points
 };
 
+/// The text before a patch's first file. Throws input_error with the name of the patch and its folder.
+toml::table head_of(const std::filesystem::path& patch);
+
 /// Reads the table [items]; throws input_error.
 std::map<std::string, expected_item> expected_items(const toml_reader& items);
 
-/// Reads the text before the first file of a patch; throws input_error.
+/// Of a wrong or right submission. Throws input_error.
 expectation read_expectation(const std::filesystem::path& patch);
 
 }  // namespace grading

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "course/expectation.hpp"
 #include "demo/expected.hpp"
 #include "support/command.hpp"
 #include "support/files.hpp"
@@ -16,21 +17,22 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct attack_text {
+struct attack_head {
   std::string lab = "03";
+  std::string then;  ///< commands
   std::string says;  ///< part of a message that the student must read
   std::map<std::string, expected_item> items, unchecked;
 };
 
-attack_text read_attack(const fs::path& file) {
-  const std::string name = (file.parent_path().filename() / file.filename()).string();
-  const toml::table document = toml_from(text_of(file), name);
-  const toml_reader in(document, name);
-  in.allow({"story", "lab", "threat", "seen", "says", "items", "unchecked"});
+attack_head read_attack(const fs::path& patch) {
+  const toml::table document = head_of(patch);
+  const toml_reader in(document, patch.filename().string());
+  in.allow({"story", "lab", "threat", "then", "says", "items", "unchecked"});
   in.text("story");
   in.number("threat");
-  attack_text result;
+  attack_head result;
   if (in.has("lab")) result.lab = in.text("lab");
+  if (in.has("then")) result.then = in.text("then");
   if (in.has("says")) result.says = in.text("says");
   result.items = expected_items(in.table("items"));
   if (in.has("unchecked")) result.unchecked = expected_items(in.table("unchecked").table("items"));
@@ -57,36 +59,35 @@ std::set<std::string> names_of(const std::map<std::string, expected_item>& items
 
 }  // namespace
 
-std::vector<std::string> attacks_in(const fs::path& attacks) {
-  std::vector<std::string> names;
+std::vector<fs::path> attacks_in(const fs::path& attacks) {
+  std::vector<fs::path> patches;
   for (const auto& entry : fs::directory_iterator(attacks))
-    if (fs::exists(entry.path() / "attack.toml")) names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
+    if (entry.path().extension() == ".patch") patches.push_back(entry.path());
+  std::sort(patches.begin(), patches.end());
+  return patches;
 }
 
 lab_folder lab_attacked(const fs::path& attack, const fs::path& source) {
-  return find_lab(source, read_attack(attack / "attack.toml").lab);
+  return find_lab(source, read_attack(attack).lab);
 }
 
 attack_outcome run_attack(const fs::path& attack, const fs::path& source, official_options options) {
   const auto start = std::chrono::steady_clock::now();
   attack_outcome out;
-  out.name = attack.filename().string();
-  const attack_text want = read_attack(attack / "attack.toml");
+  out.name = attack.stem().string();
+  const attack_head want = read_attack(attack);
   const lab_folder lab = find_lab(source, want.lab);
   const temporary_folder place("attack-" + out.name);
-  const fs::path& folder = place.path();
-  fs::copy(solution_of(source, lab).path, folder);
-  for (const auto& file : fs::directory_iterator(attack)) {
-    const std::string name = file.path().filename().string();
-    if (name != "attack.toml" && name != "make.sh")
-      fs::copy_file(file.path(), folder / name, fs::copy_options::overwrite_existing);
-  }
-  const fs::path make = attack / "make.sh";
-  if (fs::exists(make) &&
-      run_command(fmt::format("sh {} {}", shell_word(make.string()), shell_word(folder.string()))) != 0)
-    out.surprises += "make.sh failed\n";
+  const fs::path folder = place.path() / "submission";
+  const auto run = [&](const std::string& command, const std::string& what) {
+    if (run_command(command) != 0) out.surprises += what + " failed\n";
+  };
+  run(fmt::format("{} {} {} {}", shell_word((source / "common" / "cmake" / "make_whole.sh").string()),
+                  shell_word(solution_of(source, lab).path.string()), shell_word(attack.string()),
+                  shell_word(folder.string())),
+      "its patch");
+  fs::remove(folder / "made");
+  if (!want.then.empty()) run(fmt::format("cd {} && {}", shell_word(folder.string()), want.then), "'then'");
   options.items = names_of(want.items);
   out.surprises += differences(grade_officially(lab, out.name, folder, options), want.items, want.says);
   if (!want.unchecked.empty()) {

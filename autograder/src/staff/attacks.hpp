@@ -16,10 +16,10 @@ struct attack_outcome {
   double seconds = 0;
 };
 
-/// Each folder of `attacks` modifies its lab's solution: it has hand-in files, or a make.sh that is called with the
-/// submission's folder, and attack.toml with the required result. On attack.toml's request, the attack is graded again
-/// without the object check, to test the other defences.
-std::vector<std::string> attacks_in(const std::filesystem::path& attacks);
+/// Each patch in `attacks` modifies its lab's solution; the commands in `then` run in the submission's folder
+/// afterwards. Its head states the required result. On its request, the attack is graded again without the object
+/// check, to test the other defences.
+std::vector<std::filesystem::path> attacks_in(const std::filesystem::path& attacks);
 lab_folder lab_attacked(const std::filesystem::path& attack, const std::filesystem::path& source);
 attack_outcome run_attack(const std::filesystem::path& attack, const std::filesystem::path& source,
                           official_options options);

@@ -38,30 +38,30 @@ int attacks(const settings& s, const std::string& only, std::size_t jobs) {
   options.build_limit = std::chrono::seconds(20);
   options.memory = std::size_t{1} << 30;
   options.pairs = 3;  // enough to detect code a hundred times too slow
-  std::vector<std::string> chosen;
-  for (const std::string& name : attacks_in(s.source / "autograder" / "attacks"))
-    if (only.empty() || name.starts_with(only)) chosen.push_back(name);
+  std::vector<fs::path> chosen;
+  for (const fs::path& patch : attacks_in(s.source / "autograder" / "attacks"))
+    if (only.empty() || patch.stem().string().starts_with(only)) chosen.push_back(patch);
   builder make(s.build);
   make.quiet = true;
   for (const lab_folder& lab : labs_in(s.source)) build_staff(lab, make);
   const std::string judged_by = fingerprint_of_files(s.source / "autograder" / "src" / "staff" / "attacks.cpp");
   // Compiling takes most of the time.
   const std::size_t fallen = side_by_side(jobs, chosen.size(), [&](std::size_t i) {
-    const fs::path attack = s.source / "autograder" / "attacks" / chosen[i];
+    const fs::path& attack = chosen[i];
+    const std::string name = attack.stem().string();
     const lab_folder lab = lab_attacked(attack, s.source);
     const std::string key = sha256("attack" + judged_by + fingerprint_of(lab, solution_of(s.source, lab), make) +
                                    fingerprint_of_files(attack));
     if (kept_outcome(key)) {
-      fmt::print("held  {:40} reused\n", chosen[i]);
+      fmt::print("held  {:40} reused\n", name);
       return true;
     }
     if (time_is_up()) {
-      fmt::print("LEFT OUT: 1 attack, {}\n", chosen[i]);
+      fmt::print("LEFT OUT: 1 attack, {}\n", name);
       return true;
     }
     const attack_outcome got = run_attack(attack, s.source, options);
-    fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", chosen[i], got.seconds,
-               got.surprises);
+    fmt::print("{:5} {:40} {:5.1f} s\n{}", got.surprises.empty() ? "held" : "NOT", name, got.seconds, got.surprises);
     if (got.surprises.empty()) keep_outcome(key, "held\n");
     return got.surprises.empty();
   });

@@ -1,3 +1,0 @@
-#!/bin/sh
-set -e
-ln "$1/column_sums.cpp" "$1/second"

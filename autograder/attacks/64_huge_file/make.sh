@@ -1,3 +1,0 @@
-#!/bin/sh
-set -e
-truncate -s 1G "$1/column_sums.cpp"

@@ -1,3 +1,0 @@
-// includes a file that never ends
-#include "/dev/zero"
-#include "coalescing.hpp"
