@@ -359,7 +359,7 @@ class lab_check_test : public testing::Test {
       hints += std::string("[[hint]]\nitem = \"") + id + "\"\ntext = [\"a\", \"b\", \"c\"]\n";
     replace_file(root_ / "judge/hints.toml", hints);
     replace_file(root_ / "handin/predictions.toml", "[x]\ny = nan\n");
-    replace_file(root_ / "wrong/one.patch", "story = \"s\"\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
+    replace_file(root_ / "wrong/one.patch", "story = \"s\"\ndemo = true\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
   }
   void TearDown() override { fs::remove_all(root_); }
 
@@ -377,6 +377,12 @@ class lab_check_test : public testing::Test {
 };
 
 TEST_F(lab_check_test, nothing_to_complain_of) { EXPECT_EQ(complaint(), ""); }
+
+TEST_F(lab_check_test, a_lab_without_a_submission_to_show) {
+  replace_file(root_ / "wrong/one.patch", "story = \"s\"\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
+  EXPECT_EQ(complaint(),
+            "0 patches have demo = true; mark one to four that are quick to grade: every test run grades them");
+}
 
 TEST_F(lab_check_test, an_item_without_a_hint_and_a_hint_without_an_item) {
   const std::string hints = text_of(root_ / "judge/hints.toml");

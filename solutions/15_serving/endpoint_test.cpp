@@ -105,6 +105,9 @@ TEST_F(endpoint, SaysWhatIsWrong) {
     expect({{"prompt", {512}}}, "token 512 is not one of the model's 512");
     expect({{"prompt", "a"}, {"max_tokens", 0}}, "at least one");
     expect({{"prompt", "a"}, {"max_tokens", 128}}, "more than the 128");
+    expect({{"prompt", "a"}, {"max_tokens", (1LL << 32) + 1}}, "max_tokens is out of range");
+    expect({{"prompt", "a"}, {"max_tokens", 2.5}}, "max_tokens has the wrong type");
+    expect({{"prompt", {(1LL << 32) + 1}}}, "prompt is out of range");
     expect({{"prompt", "a"}, {"temperature", -1}}, "at least 0");
     expect({{"prompt", "a"}, {"n", 2}}, "n is not offered");
     expect({{"prompt", "a"}, {"model", "gpt-4"}}, "no model gpt-4", 404);

@@ -18,17 +18,12 @@
 namespace grading {
 namespace {
 
-/// Without `every`, keeps only the wrong submissions with `demo = true`, if there are any.
+/// Without `every`, keeps only the wrong submissions with `demo = true`.
 std::vector<submission> chosen_for_demo(const std::vector<submission>& all, bool every) {
-  std::vector<submission> few;
-  bool marked = false;
-  for (const submission& who : all) {
-    const bool has_expectation = !who.patch.empty();
-    if (has_expectation && !every && !read_expectation(who.patch).demo) continue;
-    marked = marked || has_expectation;
-    few.push_back(who);
-  }
-  return marked ? few : all;
+  std::vector<submission> chosen;
+  for (const submission& who : all)
+    if (every || who.patch.empty() || read_expectation(who.patch).demo) chosen.push_back(who);
+  return chosen;
 }
 
 int demo(const settings& s, const std::vector<std::string>& numbers, bool every, bool again,

@@ -198,15 +198,21 @@ void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<sub
   check_predictions(student_of(lab).file("predictions.toml"), rules);
   check_for_answers(lab.path, rules);
   check_crashed(lab, rules, submissions);
+  std::size_t shown = 0;
   for (const submission& who : submissions)
     if (!who.patch.empty()) {
       const expectation expected = read_expectation(who.patch);
+      shown += expected.demo ? 1 : 0;
       if (expected.items.empty() != who.id.starts_with("right-"))
         throw input_error(who.id + ": wrong submissions name [items] that lose points, right ones do not");
       for (const auto& [id, ignored] : expected.items)
         if (id != "all" && !rules.has(id))
           throw input_error(fmt::format("{}: the rubric has no item '{}'", who.id, id));
     }
+  // A student's copy has no patches.
+  if (!submissions.empty() && !submissions.back().patch.empty() && (shown == 0 || shown > 4))
+    throw input_error(fmt::format(
+        "{} patches have demo = true; mark one to four that are quick to grade: every test run grades them", shown));
 }
 
 bool check_course(const settings& s, const std::vector<std::string>& numbers, bool write) {

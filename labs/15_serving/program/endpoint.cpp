@@ -1,7 +1,10 @@
 #include "endpoint.hpp"
 
 #include <chrono>
+#include <concepts>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
 
 namespace lab15 {
 namespace {
@@ -25,15 +28,26 @@ void refuse(httplib::Response& to, const refusal& why) {
                  "application/json");
 }
 
+/// Numbers of other types are converted by the library, and too large ones cut off: both are refused.
+template <class T>
+T value_of(const json& given, const char* name) {
+  constexpr bool whole = std::integral<T> && !std::same_as<T, bool>;
+  using number = std::conditional_t<whole, T, int>;
+  const bool fits = given.is_number_unsigned()
+                        ? std::in_range<number>(given.get<std::uint64_t>())
+                        : given.is_number_integer() && std::in_range<number>(given.get<std::int64_t>());
+  try {
+    if (!whole || fits) return given.get<T>();
+  } catch (const json::exception&) {
+  }
+  const char* const why = given.is_number_integer() ? " is out of range: " : " has the wrong type: ";
+  throw refusal{400, name + std::string(why) + text_of(given)};
+}
+
 template <class T>
 T field(const json& body, const char* name, T otherwise) {
   const auto found = body.find(name);
-  if (found == body.end() || found->is_null()) return otherwise;
-  try {
-    return found->get<T>();
-  } catch (const json::exception&) {
-    throw refusal{400, std::string(name) + " has the wrong type: " + text_of(*found)};
-  }
+  return found == body.end() || found->is_null() ? otherwise : value_of<T>(*found, name);
 }
 
 struct completion {
@@ -58,7 +72,7 @@ completion read(const std::string& text, const gpt2::tokenizer& words) {
   if (prompt.is_string())
     result.prompt = words.encode(prompt);
   else if (prompt.is_array())
-    result.prompt = field<std::vector<int>>(body, "prompt", {});
+    for (const json& token : prompt) result.prompt.push_back(value_of<int>(token, "prompt"));
   else
     throw refusal{400, "prompt must be a text or an array of tokens"};
   result.count = field(body, "max_tokens", result.count);

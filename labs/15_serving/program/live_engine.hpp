@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "engine.hpp"
@@ -88,7 +89,7 @@ class live_engine final : public engine {
     const std::scoped_lock lock(mutex_);
     return static_cast<int>(std::ssize(all_));
   }
-  int tokens(int request) const override { return tokens_of(of(request)); }
+  int tokens(int request) const override { return tokens_of(of(*this, request)); }
   bool finished(int request) const override {
     const std::scoped_lock lock(mutex_);
     return request < std::ssize(all_) && all_[at(request)].finished;
@@ -181,19 +182,20 @@ class live_engine final : public engine {
   static int tokens_of(const one& r) { return static_cast<int>(std::ssize(r.tokens)); }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   bool ends_text(int token) const { return std::find(ends_.begin(), ends_.end(), token) != ends_.end(); }
-  const one& of(int request) const {
-    const std::scoped_lock lock(mutex_);
-    if (request < 0 || request >= std::ssize(all_))
+  template <class Self>
+  static std::conditional_t<std::is_const_v<Self>, const one, one>& of(Self& self, int request) {
+    const std::scoped_lock lock(self.mutex_);
+    if (request < 0 || request >= std::ssize(self.all_))
       throw misuse("request " + std::to_string(request) + " has not arrived");
-    return all_[at(request)];
+    return self.all_[at(request)];
   }
   one& waiting(int request) {
-    one& r = const_cast<one&>(of(request));
+    one& r = of(*this, request);
     if (r.finished || r.sequence >= 0) throw misuse("request " + std::to_string(request) + " does not wait");
     return r;
   }
   one& running(int request) {
-    one& r = const_cast<one&>(of(request));
+    one& r = of(*this, request);
     if (r.sequence < 0) throw misuse("request " + std::to_string(request) + " does not run");
     return r;
   }
