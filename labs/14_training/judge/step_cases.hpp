@@ -136,7 +136,7 @@ inline lab::test_case training_step_case(int layers, int micro_batches, int perc
     // In some micro-batches all targets are ignored, but not in all.
     const auto never = draw(0, micro_batches - 1);
     for (int m = 0; m < micro_batches; ++m)
-      targets.push_back(m != never && draw(0, 2) == 0 ? 0 : static_cast<std::int32_t>(draw(1, 1000)));
+      targets.push_back(m != never && draw(0, 2) == 0 ? 0 : static_cast<std::int32_t>(draw(1, 40'000)));
     return lab::buffers(keep, targets);
   };
   result.check = [=](std::span<const lab::buffer> before, std::span<const lab::buffer> got) -> std::string {
@@ -414,6 +414,7 @@ inline std::vector<lab::test_case> drawn_step_cases(std::uint64_t seed) {
     all.push_back(choose_layers_case(size(14, 100), size(1, 99)));
     all.push_back(training_step_case(size(4, 20), size(2, 4), size(20, 80)));
   }
+  all.push_back(training_step_case(size(2, 3), size(9, 12), size(20, 80)));
   const int heads = size(1, 3), layers = size(2, 3);
   all.push_back(gradients_case(layers, heads, heads * 4 * size(2, 8), 2, size(4, 12), 2, size(0, layers)));
   return all;

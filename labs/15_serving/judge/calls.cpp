@@ -28,12 +28,16 @@ std::int64_t whole(double x) { return static_cast<std::int64_t>(x); }
 void run_pages(const lab::call& c) {
   const int pages = c.parameter(0), size = c.parameter(1);
   pager* const p = make_pager(pages, size);
-  pager* const other = make_pager(2, size);  // a server has a pager for each device
+  pager* const other = make_pager(2, size + 1);  // a server has a pager for each device
+  // It begins as the first sequence here does.
+  const auto* next = c.input<std::int32_t>(0);
+  const auto* first = next;
+  operation begins = operation::read(first);
+  for (std::int64_t i = 1; begins.what != operation::admit && i < c.parameters[2]; ++i) begins = operation::read(first);
   constexpr int token = 1;
-  admit(other, &token, 1);
+  begins.count > 0 ? admit(other, begins.tokens, std::min(begins.count, size)) : admit(other, &token, 1);
   const bool counts = free_pages(other) == 1;
   std::vector<int> number(most_names, -1);
-  const auto* next = c.input<std::int32_t>(0);
   auto* out = c.output<std::int32_t>(0);
   const auto width = static_cast<std::size_t>(width_of_answer(pages));
   for (std::int64_t i = 0; i < c.parameters[2]; ++i, out += width) {
