@@ -559,7 +559,7 @@ TEST(ChangedNames, AreAlsoThoseThatCallWhatChanged) {
       after("e.cpp", "constexpr int n = 5;\nvoid g(int);\nstruct pair { int a, b; };\nvoid alone() { if (true) { } }"),
       all);
   EXPECT_EQ(after("d.cpp", "float g( { ((("), all);
-  // Functions share variables, and macros and constructors, which callers do not name.
+  // Functions share variables, macros and constructors, which callers do not name.
   const auto from_to = [](const std::string& before, const std::string& now) {
     return changed_names({{"x.cu", before}}, {{"x.cu", now}});
   };

@@ -204,7 +204,7 @@ TEST(LowerLaunches, KeepsTheTypesOfKernelsCastToVoid) {
   for (const char* text :
        {"f((void*)other);", "void f(void*) const;", "(void)k;", "cudaLaunchKernel((void*)&other);", "k(1);"})
     EXPECT_EQ(lowered(text), text);
-  // Not C++, but still there once, with a complaint.
+  // Not C++, but kept exactly once, with an error message.
   for (const char* text :
        {"cudaLaunchKernel((void*)s<<<cale<2>, a); rest", "cudaLaunchKernel((void*)<<<&other, a); rest"}) {
     const std::string once = lowered(text);

@@ -1,4 +1,4 @@
-// How many requests share a reading of the weights? A roofline says.
+// How many requests share one read of the weights? A roofline says.
 #include "serving.hpp"
 
 #include <algorithm>
