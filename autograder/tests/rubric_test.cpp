@@ -359,7 +359,8 @@ class lab_check_test : public testing::Test {
       hints += std::string("[[hint]]\nitem = \"") + id + "\"\ntext = [\"a\", \"b\", \"c\"]\n";
     replace_file(root_ / "judge/hints.toml", hints);
     replace_file(root_ / "handin/predictions.toml", "[x]\ny = nan\n");
-    replace_file(root_ / "wrong/one.patch", "story = \"s\"\ndemo = true\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
+    replace_file(root_ / "wrong/one.patch",
+                 "story = \"s\"\ndemo = true\n[items]\nall = { verdict = \"PASS\", points = 25 }\n");
   }
   void TearDown() override { fs::remove_all(root_); }
 

@@ -132,7 +132,8 @@ TEST(Assembly, AStepDoesNotChangeInItsLoop) {
   EXPECT_FALSE(arm64("\tadd\tx0, x19, w20, sxtw 2\n\tadd\tw20, w20, w21\n"));
 }
 
-// An instruction behind the loop's end, before the call that traces the next block, changes the pointer that the loop advances.
+// An instruction behind the loop's end, before the call that traces the next block, changes the pointer that the loop
+// advances.
 TEST(Assembly, WhatFollowsALoopDoesNotChangeItsStep) {
   const std::string loop = R"(
 	bl	__sanitizer_cov_trace_pc

@@ -196,8 +196,8 @@ class pager_judge {
     }
     const int32_t from = shared ? to.table.back() : -1, into = shared ? last : -1;
     if (answer[1] != from || answer[2] != into)
-      return fmt::format("{}, and the copy is from {} to {} but should be from {} to {}", why, answer[1], answer[2], from,
-                         into);
+      return fmt::format("{}, and the copy is from {} to {} but should be from {} to {}", why, answer[1], answer[2],
+                         from, into);
     if (const std::string wrong = other_table(table, told_, plan_.pages); !wrong.empty()) return wrong;
     own(to.table, -1);
     own(table, 1);
