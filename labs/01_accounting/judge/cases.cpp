@@ -290,10 +290,11 @@ void add_formats(std::vector<test_case>& all) {
                                                    10, 10, 0.1,
                                                    3,  2,  0.1})));
   // Values that == cannot check.
-  test_case special = rows_case(stored, "special", fixed({5, 10, -0.0, 8, 7, NAN}));
+  test_case special = rows_case(stored, "special", fixed({5, 10, -0.0, 8, 7, NAN, 5, 10, -1e-8}));
   special.check = [](std::span<const buffer>, std::span<const buffer> outputs) -> std::string {
     const auto got = outputs[0].as<double>();
     if (got[0] != 0 || !std::signbit(got[0])) return fmt::format("of value = -0: got {}, expected -0", got[0]);
+    if (got[2] != 0 || !std::signbit(got[2])) return fmt::format("of value = -1e-8: got {}, expected -0", got[2]);
     return std::isnan(got[1]) ? "" : fmt::format("of value = NaN: got {}, expected NaN", got[1]);
   };
   all.push_back(std::move(special));
@@ -650,7 +651,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   std::vector<test_case> all;
   for (int i = 0; i < 2; ++i) {
     const int64_t n = size(2, 20'000), skipped = size(0, 7);
-    all.push_back(triad(n, {0, skipped, size(1, 7)}));
+    all.push_back(triad(n, {size(2, 15), skipped, size(1, 7)}));
     all.push_back(chains("fma_chains", size(2, 5000), size(1, 60)));
     all.push_back(copy(size(5, 20'000)));
     all.push_back(chains("device_fma_chains", size(2, 5000), size(1, 60)));
@@ -659,7 +660,10 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(triad(size(100'004, 200'000)));
   all.push_back(chains("fma_chains", size(6145, 9000), 10));
   all.push_back(copy((1 << 20) + size(4, 9999)));
-  for (const char* entry : {"fma_chains", "device_fma_chains"}) all.push_back(chains(entry, 40, size(1001, 2000)));
+  for (const char* entry : {"fma_chains", "device_fma_chains"}) {
+    all.push_back(chains(entry, 40, size(1001, 2000)));
+    all.push_back(chains(entry, 9, size(65'540, 70'000)));
+  }
   all.push_back(chains("device_fma_chains", size(65'537, 80'000), 3));
   // Cases whose counters are read.
   all.push_back(like("copy/1048579", copy(8 * size(40'000, 120'000) + 3)));

@@ -202,8 +202,11 @@ test_case rows_of(const std::string& entry, int64_t rows, int64_t columns) {
             const float highest = row[far] += static_cast<float>(draw(300, 600));
             if (columns > 1) row[(far + apart) % columns] = highest - static_cast<float>(draw(2, 20)) / 8;
           } else if (kind == 2) {
-            // Far below any plausible initial value of a maximum, like a fully masked row.
-            std::fill_n(row, columns, -std::ldexp(static_cast<float>(draw(5, 7)), static_cast<int>(draw(16, 124))));
+            // Far below any plausible initial value of a maximum, like a fully masked row, or as far above 0. Some
+            // times log2(e) are infinite.
+            const float sign = draw(0, 1) == 0 ? -1.0f : 1.0f;
+            const auto exponent = static_cast<int>(draw(0, 3) == 0 ? 125 : draw(16, 124));
+            std::fill_n(row, columns, sign * std::ldexp(static_cast<float>(draw(5, 7)), exponent));
           }
         }
         return x;
@@ -236,7 +239,9 @@ std::vector<test_case> cases() {
                                                 {2, 4096}, {1, 4097}, {2, 8192}, {1, 16'381}, {1, 16'384}, {250, 1000}};
   for (const auto& [rows, columns] : shapes) add_shape(all, rows, columns);
   all.push_back(bias_gelu_residual(4096, 1024));
-  all.push_back(bias_gelu_residual(66'000, 1));  // more rows than a grid has in y
+  all.push_back(bias_gelu_residual(66'000, 1));
+  all.push_back(bias_gelu_residual(2049, 65));
+  all.push_back(bias_gelu_residual(4, 131'072));  // more rows than a grid has in y
   for (const char* entry : {"layernorm", "softmax"}) all.push_back(rows_of(entry, 2048, 1024));
   for (const int64_t n : {33, 250'000}) {
     all.push_back(gelu_of("gelu_unfused", n));

@@ -240,11 +240,19 @@ int64_t least_again(std::span<const int64_t> bytes, std::span<const int64_t> flo
   return best;
 }
 
+numbers in_units(std::span<const int64_t> bytes, int64_t unit) {
+  numbers all(bytes.begin(), bytes.end());
+  for (int64_t& b : all) b /= unit;
+  return all;
+}
+
 /// A chain of `layers` layers. Random ones have at most 20 layers and a budget by budget_for(); close ones are random
 /// ones whose FLOPs differ only in bits that a double loses. Longer ones have their own entry: equal layers with a
-/// budget of about `part` times sqrt(layers) activations, or mixed layers of 1 to 4 bytes with a budget in bytes.
+/// budget of about `part` times sqrt(layers) activations, or mixed layers of 1 to 4 bytes or GiB with a budget in
+/// those.
 test_case checkpoints(const std::string& kind, int64_t layers, double part) {
   const bool close = kind == "close", random = close || kind == "random", mixed = kind == "mixed";
+  const int64_t mixed_unit = part > 2.5 ? int64_t{1} << 30 : 1;
   test_case result;
   result.entry = random ? "choose_checkpoints" : "choose_checkpoints_long";
   result.id = result.entry + "/" + kind + "-" + std::to_string(layers) + "-" +
@@ -265,9 +273,10 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
       budget = budget_for(bytes, flops, part, part > 0.3);
     }
     if (mixed) {
-      for (int64_t& b : bytes) b = draw(1, 4);
+      for (int64_t& b : bytes) b = draw(1, 4) * mixed_unit;
       for (int64_t& f : flops) f = draw(1, 1000);
-      budget = static_cast<int64_t>(std::ceil(2.5 * part * std::sqrt(static_cast<double>(layers))));
+      budget = static_cast<int64_t>(std::ceil(2.5 * part * std::sqrt(static_cast<double>(layers)))) * mixed_unit;
+      if (mixed_unit > 1) ++bytes[0], ++budget;  // no common divisor, and the same plans fit
     }
     return lab::buffers(bytes, flops, numbers{budget});
   };
@@ -283,7 +292,7 @@ test_case checkpoints(const std::string& kind, int64_t layers, double part) {
     const std::string plan = text("budget ", budget, " bytes, keep", list(keep), problem);
     if (c.peak_bytes > budget) return text("the plan's peak is ", c.peak_bytes, " bytes: ", plan);
     const int64_t least = random  ? best_of_all(bytes, flops, budget).extra_flops
-                          : mixed ? least_again(bytes, flops, budget)
+                          : mixed ? least_again(in_units(bytes, mixed_unit), flops, budget / mixed_unit)
                                   : flops[0] * (layers - most_kept_of_equal(layers, budget / bytes[0]));
     if (c.extra_flops <= least) return {};
     return text("the plan recomputes ", c.extra_flops, " FLOPs; ", least, " are enough: ", plan);
@@ -520,7 +529,8 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(checkpoints("equal", size(401, 500), 2.2));
   all.push_back(checkpoints("random", size(17, 20), 0.2));
   all.push_back(backward_digits(size(4102, 20'000)));
-  all.push_back(backpropagate(size(41, 60), 0.3));
+  all.push_back(checkpoints("mixed", size(61, 80), 2.5));
+  all.push_back(backpropagate(size(129, 150), 0.3));
   return all;
 }
 

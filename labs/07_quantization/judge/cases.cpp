@@ -349,6 +349,11 @@ std::vector<property> properties(const std::string& entry, bool described_one) {
   return all;
 }
 
+int64_t kernels_of(const std::string& entry, const std::string& about) {
+  if (entry != "best_kernel") return 1;
+  return about == "random" ? 13 : about == "a100" ? 5 : 8;
+}
+
 question drawn_question(quick_sizes& draw, const std::string& entry, const std::string& about) {
   const int element_bytes = draw(0, 1) == 0 ? 2 : 4;
   const bool huge = about == "huge";
@@ -360,12 +365,12 @@ question drawn_question(quick_sizes& draw, const std::string& entry, const std::
            : huge ? described_device(described[draw(0, 4)], element_bytes)
                   : random_device(draw);
   while (!any && lab07::blocks_that_fit({32, 32, 128, 16, 0, 2}, q.on) == 0);
-  const int64_t kernels = entry == "best_kernel" ? 8 : 1;
+  const int64_t kernels = kernels_of(entry, about);
   while (std::ssize(q.by) < kernels)
     q.by.push_back(any ? random_kernel(draw, element_bytes) : fitting_kernel(draw, element_bytes, q.on));
   if (entry == "best_kernel") {  // some kernels repeated, some too large for any device
     if (const int64_t copies = draw(0, 3); copies > 0)
-      for (int64_t i = 0; i < copies; ++i) q.by[at(draw(0, 7))] = q.by[at(draw(0, 7))];
+      for (int64_t i = 0; i < copies; ++i) q.by[at(draw(0, kernels - 1))] = q.by[at(draw(0, kernels - 1))];
     if (draw(0, 9) == 0)
       for (kernel& by : q.by) by.shared_bytes = q.on.shared_bytes_of_sm / 128 * 128 + 128;
   }
@@ -506,7 +511,7 @@ test_case formula(const std::string& entry, const std::string& about) {
   result.id = entry + "/" + about;
   result.entry = entry;
   result.where = lab::part::host;
-  const int64_t kernels = entry == "best_kernel" ? 8 : 1, shapes = entry == "next_cliff" ? most_shapes : 1;
+  const int64_t kernels = kernels_of(entry, about), shapes = entry == "next_cliff" ? most_shapes : 1;
   const int64_t width = shape_numbers + device_numbers + kernel_numbers * kernels;
   const int64_t earlier = shapes * kernels * earlier_numbers;
   result.parameters = {count, width, kernels};

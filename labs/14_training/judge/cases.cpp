@@ -391,6 +391,7 @@ std::vector<test_case> cases() {
   for (const char* entry : {"adamw", "adamw_host"}) {
     all.push_back(adamw(entry, 777, 1, {3e-4f, 0.9f, 0.95f, 1e-8f, 0.0f}));
     all.push_back(adamw(entry, 1001, 10, {6e-4f, 0.8f, 0.95f, 1e-5f, 0.3f}));
+    all.push_back(adamw(entry, 35, 1500, {1e-3f, 0.9f, 0.999f, 1e-8f, 0.01f}));
     all.push_back(adamw(entry, 333, 100'000, {1e-3f, 0.9f, 0.999f, 1e-8f, 0.01f}));
   }
   for (const auto& [rows, channels] : {std::pair<int64_t, int64_t>{1, 4},
@@ -424,8 +425,10 @@ std::vector<test_case> cases() {
                                                 {64, 512, 512},
                                                 {11, 4099, 4160},
                                                 {24, 50'257, 50'304},
-                                                {3, 131'071, 131'072}})
+                                                {2, 262'143, 262'144}})
     all.push_back(cross_entropy(rows, vocabulary, pitch, 1.0f / static_cast<float>(3 * rows + 1)));
+
+  all.push_back(cross_entropy(10, 30, 32, -0.5f));
 
   for (test_case& c : lab14::step_cases()) all.push_back(std::move(c));
   for (const auto& figures : {training_gigabytes, adamw_milliseconds, first_loss, layers_kept, profile_read})

@@ -396,6 +396,7 @@ inline std::vector<lab::test_case> step_cases() {
   for (const int layers : {1, 2, 3, 70})
     for (const int micro_batches : {1, 3})
       for (const int percent : {0, 50, 100}) all.push_back(training_step_case(layers, micro_batches, percent));
+  all.push_back(training_step_case(2, 11, 50));
   all.push_back(gradients_case(1, 1, 16, 1, 5, 1, 1));
   all.push_back(gradients_case(2, 1, 64, 2, 17, 1, 2));
   all.push_back(gradients_case(2, 3, 36, 2, 9, 3, 1));

@@ -547,6 +547,7 @@ std::vector<test_case> cases() {
     all.push_back(pages({7, 4, 4, 400, 14, shares}));
     all.push_back(pages({1100, 1, most_names, 2000, 20, shares}));
     all.push_back(pages({40, 16, 10, 16'000, 100, shares}));
+    all.push_back(pages({350, 1, 3, 300, 250, shares}));
     all.push_back(pages({120, 16, 12, 2000, 400, shares}));
   }
   all.push_back(serve({0, 2, 16, 8, 20, 20}));
@@ -561,6 +562,7 @@ std::vector<test_case> cases() {
   all.push_back(serve({30, 6, 16, 16, 60, 80, 1, 40, true}));
   all.push_back(serve({30, 30, 1, 90, 20, 50, 30}));  // all arrive at once, with memory for a few
   all.push_back(serve({20, 3, 7, 6, 10, 30, 4, 5, true}));
+  all.push_back(serve({140, 100, 16, 600, 20, 30, 140}));
 
   using scores = batch_shape::scores;
   all.push_back(paged({1, 1, 1, 64, 1, {1}}));
