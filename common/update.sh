@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./course update: installs a newer version of the course and keeps the student's work. Compares three states of each file:
-# as the copy began or was last updated, as it is now, and as the new version has it. A file that the student edited is
+# when the copy began or was last updated, now, and in the new version. A file that the student edited is
 # never lost: hand-in files stay, others are replaced, and backups/update-TIME has a copy of every file that changes.
 # A git clone gets one merge commit of exactly these files, whatever else is uncommitted; any other copy keeps its first
 # state in backups/start.tar.gz, which ./course setup makes.
@@ -37,8 +37,8 @@ is_clone() {
   git rev-parse -q --verify HEAD >/dev/null
 }
 
-# snapshot FOLDER FILE: the course in a folder, as an archive, without builds, progress and grade books. In this copy only
-# its known parts: what else lies here is the student's.
+# snapshot FOLDER FILE: the course in a folder, as an archive, without builds, progress and grade books. Of this copy, only
+# the known parts: everything else here is the student's.
 snapshot() {
   local parts=(.)
   [[ $1 != . ]] || mapfile -t parts < <(find . -maxdepth 1 -type f -size -1024k -printf '%p\n'
@@ -194,14 +194,14 @@ get_new() {
   fi
   unpacked=$(root_of "$unpacked")
   [[ -n $unpacked ]] || die "$source_name is not the course: it has no labs/ and autograder/"
-  snapshot "$unpacked" "$work/new.tar.gz"  # without other files in a folder in use
+  snapshot "$unpacked" "$work/new.tar.gz"  # leaves out other files, if this is a folder in use
   tar -xzf "$work/new.tar.gz" -C "$new"
   [[ -f $new/VERSION ]] || die "$source_name has no file VERSION, so it is older than updates are; use a version from 1.0.0 on"
   [[ $(version_in "$new") =~ ^[0-9]+\.[0-9]+\.[0-9]+ ]] || die "$source_name/VERSION has no version such as 1.2.0"
   [[ -z $to || $(version_in "$new") == "${to%%+*}" ]] || die "$source_name is version $(version_in "$new"), not $to"
 }
 
-# Sets `base`, the folder with the files as this copy began or was last updated, and `base_commit` in a clone; `bases` are all
+# Sets `base`, the folder of files from when this copy began or was last updated, and `base_commit` in a clone; `bases` are all
 # candidates: a student may have pulled since, or undone an update and kept committing.
 get_base() {
   base=$work/base base_commit=""
@@ -462,7 +462,7 @@ main() {
         $(printf '%s\n' "$(version_in .)" "$(version_in "$new")" | sort -V | tail -n 1) == "$(version_in .)" ]]; then
     die "$source_name is version $(version_in "$new"), older than this one, $(version_in .); to take it anyway, add --to $(version_in "$new")"
   fi
-  # Between two versions the number stays the same: then the commit tells them apart.
+  # Between two releases the version number stays the same, so the commit tells two copies apart.
   target=$(version_in "$new")
   [[ -z $commit || $(version_in .) != "$target" ]] || target+=+${commit:0:8}
   ! is_clone || remember_start

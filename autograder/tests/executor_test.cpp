@@ -166,7 +166,7 @@ TEST(Executor, KillsWhatHangs) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
 }
 
-/// Keeps every core busy with four threads while it lives; threads that other processes run already count.
+/// Keeps every core busy with four threads while it lives; threads that other processes already run count, too.
 class crowd {
  public:
   crowd() {
@@ -410,7 +410,7 @@ TEST(Executor, EndsWhenItsTimeIsUsedUp) {
   limits allowed;
   allowed.budget = &budget;
   process_executor e(FAKE_RUNNER, allowed);
-  const crowd others;  // even on a busy machine the limit is six times as long; ending the runner takes some time, too
+  const crowd others;  // on a busy machine the limit is up to six times as long; ending the runner takes some time, too
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 2; ++i) {
     const answer got = e.run(request("hang"));

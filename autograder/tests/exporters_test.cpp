@@ -269,7 +269,7 @@ TEST(Exporters, NoFieldIsAFormulaAndDifferentOnesStayDifferent) {
   EXPECT_NE(no_formula("'=1"), no_formula("=1"));
 }
 
-/// However a gradebook was changed, there is an error, or points appear only where they belong.
+/// Whatever was changed in a gradebook, either there is an error or points appear only where they belong.
 TEST(Canvas, RandomGradebooksAreReadOrRefusedButNeverCrash) {
   std::mt19937 engine(1);
   const std::string alphabet = ",\"\n\r'=0129 Iabdn\xFF" + std::string(1, '\0');

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Each folder of src/ includes only from itself and from those above it in README.md's table. The course includes only public
-# headers of the simulated device, which includes nothing of the course. layers_test.sh AUTOGRADER
+# headers of the simulated device, which includes nothing from the course. layers_test.sh AUTOGRADER
 set -euo pipefail
 cd "$1"
 

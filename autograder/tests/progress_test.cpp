@@ -69,8 +69,8 @@ TEST_F(Progress, SaysWhatIsWrongWithItsFileAndWhatToDo) {
   }
 }
 
-/// However an editor or a merge changed the file, it is read and can be shown, give hints and be written, or there is
-/// an error.
+/// Whatever an editor or a merge has changed in the file, either reading it fails, or the progress can be shown,
+/// give hints and be written.
 TEST_F(Progress, RandomMutationsAreReadOrToldButNeverCrash) {
   const fs::path file = place / "progress.toml";
   progress all;

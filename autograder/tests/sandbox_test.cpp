@@ -490,7 +490,7 @@ TEST_F(Object, KnowsWhatMayBeCalled) {
   for (const char* hook : {"__tsan_read4", "sim_memcpy", "sim_mempcpy", "sim_bcopy", "sim_wmemset"})
     EXPECT_TRUE(may(hook, true)) << hook;
   EXPECT_FALSE(may("_ZN3sim10launch_logEv", true));
-  // In a .cu file where accesses of host code are counted.
+  // In a .cu file where accesses by host code are counted.
   for (const char* seen :
        {"sim_memcpy", "expf", "_Znwm", "_ZSt20__throw_length_errorPKc", "_ZNSt13runtime_errorC1EPKc", "printf",
         "__cxa_throw", "_ZTISt9bad_alloc", "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base"})

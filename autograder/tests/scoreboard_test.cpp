@@ -71,7 +71,7 @@ TEST_F(scoreboard_test, figures_bars_and_aims) {
   EXPECT_EQ(row("case = \"f/1\"\nof = [\"g/2\"]\nleast = 4"), "| 91 | w | 3.000 | 6.000 ms | ≥ 4: **not met** |  |");
   EXPECT_EQ(row("case = [\"f/1\", \"g/2\"]\nof = [\"g/2\"]\nmost = 1.3\nmetric = \"smsp__warps_launched.sum\""),
             "| 91 | w | 1.250 | 20.00 | ≤ 1.3: met |  |");
-  // 512 GFLOP in 2 ms of 2000 x 128 x 2 x 1 GHz.
+  // 512 GFLOP in 2 ms, relative to a peak of 2000 x 128 x 2 x 1 GHz.
   EXPECT_EQ(row("case = \"f/1\"\nof = \"fp32_peak\"\nleast = 0.4"),
             "| 91 | w | 0.5000 | 512 TFLOP/s: 2000 × 128 lanes × 2 × 1000 MHz | ≥ 0.4: met |  |");
 }

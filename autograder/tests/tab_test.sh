@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The report's warp view tab in a browser: the arrow keys open it, it fits a phone, no verdict's table is cut off, and its
+# The report's warp view tab in a browser: the arrow keys open it, it fits on a phone, no verdict's table is cut off, and its
 # figures for each line and operation match the report's own table. usage: tab_test.sh REPORT_FOLDER LAB
 set -euo pipefail
 report=$1 page=$2

@@ -113,7 +113,7 @@ says "the warp view: " see 99
 for grid in 1 256; do grep -qF "\"grid\":[$grid,1,1]" "$page" || { echo "the page lacks the launch of $grid blocks"; exit 1; }; done
 cp "$kept/judge/rubric.toml" "$lab/../judge"
 SIM_BUDGET=soon says "scale loads and stores one float4.*PASS" lab 99  # a program of your own would refuse it
-# Right for the sizes that every local run has: the second seed finds it, and the seed that is named finds it again.
+# Right only for the sizes that every local run has: the second seed finds the mistake, and --seed finds it again.
 sed '/quads = n/a switch (n) { case 1: case 3: case 4: case 5: case 31: case 32: case 33: case 255: case 257: case 1021: case 262144: break; default: return; }' \
   "$solution/scale.cu" >"$lab/scale.cu"
 "$grader" lab 99 "${common[@]}" >"$log" 2>&1 || true

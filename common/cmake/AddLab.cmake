@@ -1,6 +1,6 @@
 # add_lab(03_coalescing) is the whole declaration of a lab; its folders define the rest. handin/ holds only what a
-# student hands in, given/ provided code, judge/ the judge's side; the contract is next to them. With ROOT FOLDER its
-# labs/ and solutions/ are there instead of in the source tree.
+# student hands in, given/ provided code, judge/ the judge's side; the contract is next to them. With ROOT FOLDER,
+# labs/ and solutions/ are in FOLDER instead of the source tree.
 #
 # What the grader needs to build submissions itself (the student's own files, the solution, and other right and wrong
 # ones): the target lab03.staff and build/recipes/03_coalescing.<backend>.json. For
@@ -13,9 +13,9 @@
 # With COUNTED attention, that function of the contract is plain C++ in a .cu file, and the judge counts its accesses.
 # add_lab(07_quantization USES sim_cublas): the simulated device's library that its code calls. With OFFERS, the .cpp
 # files of a hand-in may call it, too.
-# add_lab(02_benchmarking LINKS benchmark::benchmark lab_ceilings): more libraries for the runner. .cpp files may
-# include an installed library's headers, against which other labs' files may be measured; CALLS lists its functions
-# that they may call.
+# add_lab(02_benchmarking LINKS benchmark::benchmark lab_ceilings): more libraries for the runner. The lab's .cpp
+# files may include the headers of an installed one (other labs' files may be measured against it); CALLS lists the
+# functions of it that they may call.
 # add_lab(08_gpt2 LIBRARY gpt2) links gpt2_model to the judge's side and gpt2_<backend> to the runner's.
 # `lab03` builds what ctest runs for the student. Tests carry the labels lab03, sim or cuda or cpu, and their kind.
 
@@ -213,7 +213,7 @@ extern const char* const lab_dir = "@contract@";
 endfunction()
 
 # The headers that C, C++ and POSIX need, for the sandboxes that compile submissions. They exclude other installed
-# headers, such as those of a library that submissions are measured against. A folder next to the others, such as
+# headers, such as those of a library that submissions are measured against. A folder among them, such as
 # /usr/include/c++, is included whole.
 function(_lab_standard_headers headers)
   if(NOT LAB_STANDARD_HEADERS_OF STREQUAL "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION}")
@@ -313,7 +313,7 @@ function(_lab_recipe backend)
   endif()
   set(toolchain "")
   foreach(compiler IN ITEMS ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})
-    if(NOT compiler)  # no nvcc: as a path, its NOTFOUND lies in the course, whose folder the sandbox would open
+    if(NOT compiler)  # no nvcc: NOTFOUND would be a path in the course's folder, which the sandbox would open
       continue()
     endif()
     file(REAL_PATH ${compiler} real)  # often a link into another folder
@@ -380,8 +380,8 @@ function(_lab_others lab dir answers)
   add_custom_target(${lab}.others DEPENDS ${made})
 endfunction()
 
-# What `ctest -L lab03` runs: a build, then `grader lab 03 ITEM` for each item of the rubric, which an editor lists and runs
-# singly.
+# What `ctest -L lab03` runs: a build, then `grader lab 03 ITEM` for each item of the rubric, so that an editor can list
+# the items and run them one by one.
 function(_lab_tests lab dir root)
   add_test(NAME ${lab}.build COMMAND flock ${PROJECT_BINARY_DIR}/building.lock ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ${lab})
   set_tests_properties(${lab}.build PROPERTIES LABELS "${lab}" FIXTURES_SETUP ${lab}.built)
@@ -390,7 +390,7 @@ function(_lab_tests lab dir root)
     list(APPEND devices gpu)
   endif()
   set(rubric ${root}/labs/${dir}/judge/rubric.toml)
-  if(root STREQUAL PROJECT_SOURCE_DIR)  # a test changes that of the trial lab, which CMake would make again
+  if(root STREQUAL PROJECT_SOURCE_DIR)  # not for the trial lab: a test changes its rubric, and CMake would make it again
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${rubric})
   endif()
   file(READ ${rubric} lines)

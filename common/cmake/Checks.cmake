@@ -22,7 +22,7 @@ if(RUN_CLANG_TIDY)
                     COMMENT "clang-tidy; the settings are in .clang-tidy" VERBATIM)
 endif()
 
-# As on most students' machines, whatever this one is.
+# Configures without nvcc, as on most students' machines, even if this one has it.
 add_test(NAME without_nvcc COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B ${PROJECT_BINARY_DIR}/without_nvcc -G ${CMAKE_GENERATOR} -DLABS_CUDA=ON
                                    -DCMAKE_CUDA_COMPILER=CMAKE_CUDA_COMPILER-NOTFOUND)
 set_tests_properties(without_nvcc PROPERTIES LABELS course PASS_REGULAR_EXPRESSION "No nvcc.*Build files have been written")

@@ -40,7 +40,7 @@ target_include_directories(sodium INTERFACE ${SODIUM_INCLUDE_DIR})
 lab_headers(mustache kainjow/mustache.hpp . libk/libkainjow-mustache/libkainjow-mustache_4.1+ds.orig.tar.xz
             da0ed0c7d9842cf9f68f9f7e3f58e456efc5a7d6c05cb8786f98ed3979e56685)
 
-set(SIM_OBJECT_FLAGS -I${PROJECT_SOURCE_DIR}/common/include)  # of add_sim_object
+set(SIM_OBJECT_FLAGS -I${PROJECT_SOURCE_DIR}/common/include)  # used by add_sim_object
 add_library(lab_defaults INTERFACE)
 target_link_libraries(lab_defaults INTERFACE sim_defaults)
 target_include_directories(lab_defaults INTERFACE ${PROJECT_SOURCE_DIR}/common/include)

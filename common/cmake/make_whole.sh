@@ -4,7 +4,7 @@
 # usage: make_whole.sh BASE PATCH WHOLE
 set -eu
 
-# A patch may apply at other line numbers than it says, but not if its lines occur more than once in the file.
+# A patch may apply at line numbers other than those it states, but not if its lines occur more than once in the file.
 is_clear() {  # PATCH FILE
   awk -v file="$2" '
     function clear(i, k, n) {

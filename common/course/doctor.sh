@@ -3,7 +3,7 @@
 # grade officially. For each thing that is missing it says what you lose and how to get it. Changes nothing.
 cmd_doctor() {
   local bad=0
-  row() { printf '%-3s %-16s %s\n' "$1" "$2" "$3"; }  # unless much is missing, all rows fit into 24 lines of 80 columns
+  row() { printf '%-3s %-16s %s\n' "$1" "$2" "$3"; }  # unless much is missing, all rows fit in 24 lines of 80 columns
   # check NAME COMMAND WHAT-IT-COSTS HOW-TO-GET-IT [required]
   check() {
     local found

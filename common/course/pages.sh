@@ -21,8 +21,8 @@ cmd_docs() {
 }
 
 # usage: ./course slides
-# Builds the decks, build/slides/NN_topic.html and .pdf. Installs chromium and Node.js, and with npm into build/marp
-# Marp, and axe-core, with which a test checks the site.
+# Builds the decks, build/slides/NN_topic.html and .pdf. Installs chromium and Node.js and, with npm, Marp and
+# axe-core (with which a test checks the site) into build/marp.
 cmd_slides() {
   setup
   if ! command -v chromium chromium-browser google-chrome >/dev/null; then

@@ -27,10 +27,10 @@ struct run_request {
   words arguments;  ///< the program's
   std::string backend = "sim", device = "h200", devices = "1", sample = "1", budget;
   std::string csv;        ///< "-" for the standard output
-  fs::path page, before;  ///< of see
-  fs::path commands;      ///< of debug: a script
+  fs::path page, before;  ///< for see
+  fs::path commands;      ///< for debug: a script
   bool see = false, debug = false;
-  bool only_build = false;  ///< of debug
+  bool only_build = false;  ///< for debug
 };
 
 /// Whether the word is a file to compile or link.

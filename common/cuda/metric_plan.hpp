@@ -47,7 +47,7 @@ class metric_plan {
 
   const std::vector<std::string>& metrics() const { return accepted_; }
   const std::vector<std::string>& notes() const { return notes_; }
-  std::size_t passes() const { return passes_; }  ///< how often the work must run
+  std::size_t passes() const { return passes_; }  ///< how many times the work must run
   std::span<const std::uint8_t> config_image() const { return config_image_; }
 
   /// The values of one range in a decoded counter data image.

@@ -1,5 +1,5 @@
 // On a GPU, lab::range and NVTX are equivalent. If a tool listens to NVTX (Nsight sets NVTX_INJECTION64_PATH), we push
-// our ranges to it. If none does, we are the tool: we receive the program's NVTX ranges as if they were a lab::range.
+// our ranges to it. If none does, we are the tool: we receive the program's NVTX ranges as if each were a lab::range.
 #include <cstdint>
 
 // This file is an injection: NVTX's header requires this macro first.

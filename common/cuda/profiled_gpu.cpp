@@ -100,7 +100,7 @@ class gpu final : public profiled_device {
     if (number == open_) return;
     try {
       if (open_ >= 0) {
-        LAB_CUDA_CHECK(cudaDeviceSynchronize());  // otherwise work that still runs would count for the next range
+        LAB_CUDA_CHECK(cudaDeviceSynchronize());  // otherwise work that still runs would be counted in the next range
         counting_->pop();
       }
       open_ = -1;

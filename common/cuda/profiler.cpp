@@ -133,7 +133,7 @@ profiler::result profiler::collect(const std::function<void()>& launch_once, voi
 extern "C" void lab_count_from_here();
 void lab_count_from_here() {
   if (!lab::counting) return;
-  LAB_CUDA_CHECK(cudaDeviceSynchronize());  // a range has what runs before it ends
+  LAB_CUDA_CHECK(cudaDeviceSynchronize());  // a range counts only what runs before it ends
   lab::counting->pop();
   lab::counting->push(lab::from_here);
 }

@@ -50,7 +50,7 @@ __global__ void read_again(unsigned* out, const uint4* in, std::size_t n, int ro
   if (bits == 0) *out = bits;
 }
 
-/// The median of several runs, after as many warm-up runs.
+/// The median of several runs, after the same number of warm-up runs.
 double seconds_of(const stream& where, const std::function<void()>& work) {
   constexpr std::size_t samples = 9;
   std::vector<double> seconds;

@@ -1,4 +1,4 @@
-// Records when this process's GPU did what, by CUPTI's Activity API.
+// Records what this process's GPU did and when, with CUPTI's Activity API.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class timeline {
  public:
   /// Throws if CUPTI refuses, usually because another tool uses it.
   static void start(timeline_buffers buffers = {});
-  /// Assigns the calling thread's further work to this segment; -1: to none.
+  /// Assigns the calling thread's subsequent work to this segment; -1: to none.
   static void segment(int number);
   /// Waits until all work is done.
   static device_account stop();

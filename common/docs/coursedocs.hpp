@@ -22,7 +22,7 @@ struct link {
 std::vector<link> links_in(const std::string& line);
 
 /// The deck with the code and figures that it quotes and descriptions of its drawings; `steps`: the folder of drawings
-/// that build up in steps. Throws std::runtime_error if one is gone.
+/// that build up in steps. Throws std::runtime_error if one is missing.
 std::string deck(const fs::path& source, const fs::path& file, const fs::path& steps);
 
 /// Writes measured results as tables for gnuplot. Throws std::runtime_error.

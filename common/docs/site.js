@@ -1,4 +1,4 @@
-// What the theme lacks: names and keys for people who cannot see or do not use a mouse, and explanations of the
+// What the theme lacks: names for people who cannot see, keys for those who use no mouse, and explanations of the
 // glossary's terms where a lab first uses them.
 addEventListener('load', () => {
   const all = selector => [...document.querySelectorAll(selector)];

@@ -31,7 +31,7 @@ void check_cublas(cublasStatus_t status, const char* call) {
 constexpr int block_size = 256;
 int blocks_for(std::size_t threads) { return static_cast<int>((threads + block_size - 1) / block_size); }
 
-// ---- kernels outside all labs ------------------------------------------------------------------------------
+// ---- kernels that no lab has -------------------------------------------------------------------------------
 
 template <class T>
 __global__ void embed_kernel(float* x,            // (rows, channels)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A build tree inside an image: made once, used by a folder with the same path, whose files may differ.
-#   tree.sh make PREBUILT TARGET...   builds the course, and fills the compiler cache in PREBUILT; this is begin, the build and
+#   tree.sh make PREBUILT TARGET...   builds the course, and fills the compiler cache in PREBUILT; does begin, the build and keep
 #   tree.sh begin PREBUILT            before the build: records the content of each file of the course
 #   tree.sh keep PREBUILT             after it: moves build/ there
 #   tree.sh take PREBUILT             copies it to build/. Ninja then compiles what differs or was built for another processor.

@@ -163,7 +163,7 @@ class symbols {
   std::unordered_map<std::uintptr_t, std::vector<level>> known_;
 };
 
-/// Whether simcc inserts calls of this function at the accesses and basic blocks of .cu files.
+/// Whether simcc inserts calls to this function at the accesses and basic blocks of .cu files.
 bool is_instrumentation(const std::string& function) {
   return function.starts_with("__tsan_") || function.starts_with("__sanitizer_cov_") || function.starts_with("sim_mem");
 }

@@ -438,7 +438,7 @@ std::string trace_of(const profile_contents& what) {
     for (const activity& a : rec.device.activities)
       if (a.what != activity::kind::call) first_device = std::min(first_device, a.begin);
   }
-  if (!what.modelled) first_device = first_host;  // the host's clock, too; a modelled device has its own
+  if (!what.modelled) first_device = first_host;  // both use the host's clock; a modelled device has its own
   const auto event = [&](const std::string& text, const char* category, int process, std::uint64_t thread,
                          nanoseconds begin, nanoseconds end, json arguments) {
     const nanoseconds origin = process == host ? first_host : first_device;

@@ -1,4 +1,4 @@
-// lab::profile: listens to ranges, repeats the work to measure what one run cannot, and adds up by path.
+// lab::profile: listens to ranges, repeats the work to measure what one run cannot, and adds up the results by path.
 #include "lab/profiler.hpp"
 
 #include <unistd.h>
@@ -385,7 +385,7 @@ void profile::run(std::string_view name, const std::function<void()>& work) {
     std::set<int> busy;
     for (const activity& a : taken.device.activities)
       if (a.segment >= 0 && a.what != activity::kind::call) busy.insert(a.segment);
-    std::exception_ptr thrown;  // goes to the caller; an exception of the counters becomes a note
+    std::exception_ptr thrown;  // goes to the caller; an exception from the counters becomes a note
     const auto rerun = [&] {
       the_recorder().replay([&] {
         try {

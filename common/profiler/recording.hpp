@@ -79,7 +79,7 @@ struct profile_contents {
   profile_contents part(bool with_device) const;
 };
 
-/// The index of the range's run that issued the activity; -1 if there is none.
+/// The index of the run that issued the activity; -1 if there is none.
 int run_of(const recording& rec, const activity& a);
 /// "forward/layer/attention"; "" for run -1.
 std::string path_of(const recording& rec, int run);

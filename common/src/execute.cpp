@@ -179,7 +179,7 @@ void expect_written(const device_arguments& device, const request& what, std::mi
 }
 
 #ifdef LAB_BACKEND_SIM
-/// On the simulated device a product's speed is modelled, so it is no ceiling.
+/// On the simulated device a product's speed is modelled, so it is not a ceiling.
 struct cublas_product {
   cublas_product(const request& what, const device_arguments&) {
     throw std::invalid_argument("the ceiling \"" + what.ceiling + "\" is timed on a GPU only");
@@ -439,12 +439,12 @@ struct lent_memory {
 };
 
 /// Calls a host function repeatedly, with the same inputs and separate outputs; returns a report if it leaks memory,
-/// otherwise "". The first calls may allocate what later ones use. Needs a glibc that keeps no freed pieces for the
-/// thread, because those count as allocated.
+/// otherwise "". The first calls may allocate what later ones use. Needs a glibc without per-thread caches of freed
+/// blocks, because those count as allocated.
 std::string repeat_on_host(const entry& function, const request& what) {
   using clock = std::chrono::steady_clock;
   constexpr std::size_t most_calls = 4;
-  constexpr auto longest = std::chrono::milliseconds(100);  // calls slow functions less often
+  constexpr auto longest = std::chrono::milliseconds(100);  // calls slow functions fewer times
   constexpr std::size_t page = 4096;
   const char* const tunables = std::getenv("GLIBC_TUNABLES");
   if (!tunables || tunables != exact_malloc) return {};

@@ -20,7 +20,7 @@ constexpr std::size_t chunk_bytes = 64 << 10;
 using stream_key = std::array<unsigned char, crypto_stream_chacha20_KEYBYTES>;
 
 stream_key key_of(std::uint64_t seed) {
-  [[maybe_unused]] static const int started = sodium_init();  // without it, libsodium takes portable, slow code
+  [[maybe_unused]] static const int started = sodium_init();  // without it, libsodium uses slow, portable code
   stream_key key{};
   crypto_generichash(key.data(), key.size(), reinterpret_cast<const unsigned char*>(&seed), sizeof seed, nullptr, 0);
   return key;
@@ -50,7 +50,7 @@ void fill_chunk(std::span<std::uint32_t> words, const stream_key& key, std::size
   std::array<std::uint32_t, 2> keys{};
   fill(keys.data(), sizeof keys, key, block);
   const auto [before, between] = keys;
-  const auto count = static_cast<std::uint32_t>(words.size());  // of j's own type: the compiler can use vectors
+  const auto count = static_cast<std::uint32_t>(words.size());  // same type as j: the compiler can use vectors
   for (std::uint32_t j = 0; j < count; ++j) words[j] = scrambled(scrambled(j ^ before) ^ between);
 }
 

@@ -46,7 +46,7 @@ sim)
     echo "$unit: $(grep -o 'PASSED.*' "$arm/$unit.log")"
   done
 
-  # Counts and results must match this machine's processor. Instructions and predicated branches come from the compiler's code
+  # Counts and results must equal this machine's. Instructions and predicated branches come from the compiler's code
   # for each processor, and the modelled time follows them.
   SIM_THREADS=1 "$native/bin/sim_goldens_test" '--gtest_filter=Goldens.*' --gtest_brief=1 >/dev/null
   same='!/,(smsp__inst_executed.sum|smsp__inst_executed_op_shared_..\.sum|smsp__thread_inst_executed.*|gpu__time_duration.sum),/'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./course bundle, end to end: packed here, unpacked in a bare Debian without compiler, CMake or libraries, where a user
+# ./course bundle, end to end: packed here, unpacked in a bare Debian without a compiler, CMake or libraries, where a user
 # without root or network grades lab 03's solution. Needs root here, for the bare Debian. Takes minutes. Exit code 77:
 # impossible here; prints what is missing. usage: bundle_test.sh SOURCE BUILD
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a clone to verdicts under unusual conditions: a clone by Git for Windows, in a folder with a space and an umlaut,
-# hand-ins with CRLF line ends, a compiler other than g++. Lab 03's solution must get all points that this machine can
-# assess, except for throughput, which a busy machine may leave open. Compiles the course: minutes, fewer with ccache.
+# hand-ins with CRLF line endings, a compiler other than g++. Lab 03's solution must get all points that this machine can
+# assess, except for throughput, which a busy machine may leave open. Compiles the course, which takes minutes, fewer with ccache.
 # Exit code 77: impossible here; prints what is missing. usage: checkout_test.sh SOURCE COMPILER
 set -euo pipefail
 source=$1 compiler=$2
@@ -26,7 +26,7 @@ export CXX=$compiler
 cmake --preset default -DLABS_CUDA=OFF >"$place/log"
 ./course lab 03 >>"$place/log" 2>&1 || (($? == 1)) || { tail -n 60 "$place/log"; exit 1; }
 sed -n '/^Lab 03/,$p' "$place/log"
-(($(grep -cE ' PASS .* ([0-9]+) +/ +\1$' "$place/log") >= 13))  # of 16: a machine without GPU, a busy one, or clang may lose some
+(($(grep -cE ' PASS .* ([0-9]+) +/ +\1$' "$place/log") >= 13))  # of 16: no GPU, a busy machine, or clang may cost some
 # clang's code loads some float4 in parts, so counts may differ from g++'s.
 lost='WRONG|CRASH|TIMEOUT|BUILD ERROR'
 [[ $compiler == clang* ]] || lost+='|WASTEFUL'

@@ -10,5 +10,5 @@ configure -DCUPTI_INCLUDE_DIR= | tee "$build.log"
 grep -q "no CUPTI of 12.6" "$build.log"
 configure -UCUPTI_INCLUDE_DIR | tee "$build.log"
 cmake --build "$build" --target cuda_code
-mkdir -p "$build/common/sim/sim"  # where simcc would put its objects, and nvcc does
+mkdir -p "$build/common/sim/sim"  # where nvcc puts its objects, as simcc would
 ctest --test-dir "$build" -R '^cuda\.' --no-tests=error --output-on-failure

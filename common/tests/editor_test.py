@@ -49,7 +49,7 @@ for folder in sorted(os.listdir(os.path.join(source, "labs"))):
         place = tests.get(name, {}).get("DEF_SOURCE_LINE")
         expect("%s at line %d, not %s" % (name, line, place), place in (None, "%s:%d" % (rubric, line)))
 
-# The problem matchers find the file and line in the output of compiler and checkers.
+# The problem matchers find the file and line in the output of the compiler and the checkers.
 tasks = {t["label"]: t for t in settings("tasks.json")["tasks"]}
 
 

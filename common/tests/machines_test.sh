@@ -18,7 +18,7 @@ for tool in bash env sed dirname readlink cat; do ln -s "$(command -v $tool)" "$
 # fake NAME SCRIPT
 fake() { printf '#!/bin/bash\n%s\n' "$2" >"$place/$1" && chmod +x "$place/$1" && mv "$place/$1" "$place/bin"; }
 fake sudo 'exec "$@"'
-# Ubuntu 22.04 has no toml++, and a bare image has no lists yet.
+# Ubuntu 22.04 has no toml++, and a bare image has no package lists yet.
 fake dpkg-query 'exit 1'
 fake apt-cache '[[ ! -e $LOG || $* == *toml* ]] || echo known'
 fake apt-get 'echo "$*" >>"$LOG"'

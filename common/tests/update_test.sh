@@ -53,7 +53,7 @@ cp -r "$old/." .
 git add -A && git commit -qm 'Version 1.0.0' && git tag v1.0.0
 git rm -rq . && cp -r "$new/." .
 git add -A && git commit -qm 'Version 1.1.0' && git tag v1.1.0
-# In a folder in use, files that are not the course's are not copied.
+# From a folder in use, files that are not the course's are not copied.
 mkdir "$new/build"
 echo theirs | tee "$new"/{progress.toml,attempts.jsonl,build/junk} >/dev/null
 mkdir "$place/archives"
@@ -66,7 +66,7 @@ handin=labs/03_coalescing/handin
 half_done() {  # run in the copy
   echo '// my transpose' >>$handin/transpose.cu
   sed -i 's/= nan/= 4/' $handin/predictions.toml
-  sed -i 's/$/\r/' $handin/column_sums.cpp   # an editor changed only the line ends
+  sed -i 's/$/\r/' $handin/column_sums.cpp   # an editor changed only the line endings
   mv labs/04_fusion/handin/predictions.toml labs/04_fusion/handin/my_predictions.toml
   echo 'My notes.' >>README.md
   echo mine >labs/03_coalescing/notes.txt
@@ -139,7 +139,7 @@ half() {  # half KIND: the student's copy, updated once and undone
   fi
   # Again, and the student continues to work before undoing it.
   [[ $kind != *staged* && $kind != *zip* && $kind != *tar* && $kind != *'git' ]] || return 0
-  # Another update may have been undone in this second, or a little later on a slow machine.
+  # Another update may have been undone within the same second, or a little later on a slow machine.
   [[ $kind != clone ]] || for later in 0 1 2; do mkdir -p "$(date -ud "+$later seconds" +backups/undone-%Y-%m-%dT%H-%M-%S)"; done
   course "${options[@]}" || fail "the update after undo ended with $?"
   updated
@@ -315,7 +315,7 @@ refuses "files have merge conflicts: README.md" --from "$new"
 kind='refusals without git'
 cp -r "$old" "$place/copies/no remote" && cd "$place/copies/no remote"
 refuses "This copy is not a git clone, so name it"
-# Inside the student's own repository it is still a copy, and update leaves that repository unchanged.
+# Inside the student's own repository the course is still a copy, and update leaves that repository unchanged.
 kind='archive in a repository'
 mkdir "$place/own" && cd "$place/own" && git init -q . && git commit -q --allow-empty -m start && cp -r "$old" labs && cd labs
 common/update.sh start

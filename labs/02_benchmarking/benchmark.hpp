@@ -30,7 +30,7 @@ class machine {
   /// for it, the launch does not. From the eleventh call on the function is warm, if it ever is.
   virtual result run(int i) = 0;
   virtual void keep(result r) = 0;     ///< counts the result as used: a result that is never kept may be optimised away
-  virtual void run_nothing() = 0;      ///< launches a function that does nothing in the same way as run()
+  virtual void run_nothing() = 0;      ///< launches an empty function in the same way as run()
   virtual void wait_for_stream() = 0;  ///< waits until all work in run()'s own stream is done
   virtual void wait_for_device() = 0;  ///< waits until all work is done, whichever call started it
 };
@@ -54,11 +54,11 @@ struct timing {
 /// Times the function that `m` runs.
 timing benchmark(machine& m, const options& how);
 
-/// Registers benchmarks of the loops in loops.hpp with Google Benchmark, by benchmark::RegisterBenchmark. Called once.
+/// Registers benchmarks of the loops in loops.hpp with Google Benchmark, via benchmark::RegisterBenchmark. Called once.
 void register_benchmarks();
 
-/// The question of Google Benchmark's compare.py: if both series came from the same distribution, how likely would they
-/// be at least this far apart? By the Mann-Whitney U test, two-sided, in its normal approximation, with the correction
+/// The question of Google Benchmark's compare.py: if both series came from the same distribution, how likely would a
+/// gap this large or larger be? By the Mann-Whitney U test, two-sided, in its normal approximation, with the correction
 /// for ties; 1 if all values are equal. Both series have at least 20 values, in any order.
 double p_value(std::span<const double> one, std::span<const double> other);
 

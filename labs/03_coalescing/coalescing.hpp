@@ -2,7 +2,7 @@
 //
 // All matrices are row-major: element (r, c) of a matrix with `columns` columns is at index r * columns + c.
 // All pointers of the device part are device pointers from cudaMalloc (256-byte aligned); inputs and outputs never
-// overlap. Launch on `stream` and return without waiting. Sizes are at least 1; an element count fits an int.
+// overlap. Launch on `stream` and return without waiting. Sizes are at least 1; an element count fits in an int.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -51,7 +51,7 @@ void column_sums(float* sums,      // (columns), host
                  const float* in,  // (rows, columns), host
                  std::size_t rows, std::size_t columns);
 
-// ---- patterns.cu: given, the experiments of your predictions ------------------------------------------------------
+// ---- patterns.cu: given, the experiments for your predictions ------------------------------------------------------
 
 /// out[i] = in[i * stride].
 void copy_strided(float* out,       // (n)

@@ -2,8 +2,8 @@
 //
 // All matrices are row-major. All pointers of the device part are device pointers from cudaMalloc (256-byte aligned);
 // inputs and outputs never overlap. Launch on `stream` and return without waiting. Sizes are at least 1; an element
-// count fits an int; rows <= 1,000,000, which are more than a grid has blocks in y. Each function of yours launches one
-// kernel, which reads every input and writes every output once, in enough blocks for a whole device.
+// count fits an int; rows <= 1,000,000, which is more than a grid has blocks in y. Each function of yours launches one
+// kernel, which reads every input and writes every output once, with enough blocks to fill a whole device.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,7 +2,7 @@
 //
 // The chain is out = sigmoid(sigmoid(sigmoid(in))), elementwise. Pointers of the device part are device pointers from
 // cudaMalloc (256-byte aligned); inputs and outputs never overlap. Launch on `stream` and return without waiting. Sizes
-// are at least 1; an element count fits an int.
+// are at least 1; an element count fits in an int.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -45,7 +45,7 @@ void forward_host(float* out, float* kept,  // (n), (2, n), host
                   const float* in,          // (n)
                   std::size_t n);
 
-/// d_in = d_out times the derivative of the chain at `in`, after a call of forward_host with the same `in` and `kept`,
+/// d_in = d_out times the derivative of the chain at `in`, after a call to forward_host with the same `in` and `kept`,
 /// and perhaps calls with others.
 void backward_host(float* d_in,                         // (n), host
                    const float* in, const float* kept,  // (n), (2, n)
@@ -56,7 +56,7 @@ void backward_host(float* d_in,                         // (n), host
 
 /// Chooses which activations of a chain of layers to keep for the backward pass.
 ///
-/// Layer i makes an activation of bytes[i] at a cost of flops[i] from that of layer i - 1; the chain's input is always
+/// Layer i makes an activation of bytes[i] from that of layer i - 1 at a cost of flops[i]; the chain's input is always
 /// available and costs nothing. keep[i] = 1 keeps it after the forward pass, keep[i] = 0 drops it. The backward pass
 /// walks from the end; when it meets a run of dropped activations, it recomputes the whole run once, from the kept
 /// activation before it, and drops the run afterwards. So a plan has

@@ -1,7 +1,7 @@
-// Lab 06, part 3: what blas.cu must define, by calls of cuBLAS alone.
+// Lab 06, part 3: what blas.cu must define, with calls to cuBLAS alone.
 //
 // cuBLAS is column-major: in a matrix with leading dimension ld, it expects element (r, c) at index c * ld + r.
-// All matrices here are row-major, as in tiling.hpp, and stay where they are. Each function makes exactly one call, of
+// All matrices here are row-major, as in tiling.hpp, and stay where they are. Each function makes exactly one call, to
 // cublasSgemm or cublasSgemmStridedBatched, and does nothing else on the device: no kernel, no copy, no memory of its
 // own. The stream is in the handle, so you need not know it.
 #pragma once

@@ -11,7 +11,7 @@ struct configuration {
   int bm, bn, bk, tm, tn;
 };
 
-/// What the template is instantiated for: bm and bn are one of `sides`, bk one of `depths`, tm and tn one of
+/// What the template is instantiated for: bm and bn are each one of `sides`, bk one of `depths`, tm and tn one of
 /// `thread_sides`, 1024 configurations in all.
 constexpr int sides[] = {32, 64, 128, 256}, depths[] = {8, 16, 32, 64}, thread_sides[] = {2, 4, 8, 16};
 
@@ -22,11 +22,11 @@ struct limits {
 };
 
 /// Whether the kernel can be launched. It can if a block has whole warps and at most 1024 threads, if its shared memory
-/// is enough, and if a thread needs at most 255 registers, and all threads together no more than there are. A thread
+/// fits, and if a thread needs at most 255 registers, and all threads together no more than there are. A thread
 /// needs tm * tn + 2 * (tm + tn) + 32 registers, rounded up to a multiple of 8.
 bool fits(const configuration& what, const limits& of);
 
-/// A configuration that fits, and is as fast as you can find in at most `most` calls of `time`: each of them launches
+/// A configuration that fits, and is as fast as you can find in at most `most` calls to `time`: each of them launches
 /// the kernel with one configuration, which must fit, and returns its time in seconds. `most` is at least 1.
 configuration tune(const limits& of, int most, double (*time)(const configuration&));
 

@@ -34,14 +34,14 @@ double seconds(const shape& s, const kernel& by, const device& on);
 /// The smallest n greater than `n` for which the product of two n x n matrices takes more waves than for `n`.
 std::int64_t next_cliff(std::int64_t n, const kernel& by, const device& on);
 
-/// Index of the kernel with the least `seconds`, the first if several are equal; -1 if none fits on a multiprocessor.
+/// Index of the kernel with the lowest `seconds`, the first if several are equal; -1 if none fits on a multiprocessor.
 int best_kernel(const shape& s, const kernel* candidates, int count, const device& on);
 
 // ---- padded_gemm.cu: give the library sizes that it likes ---------------------------------------------------------
 //
 // Device pointers come from cudaMalloc (256-byte aligned) and never overlap. Matrices are row-major; a leading
 // dimension is the distance between two rows, in elements. Launch on `stream` and return without waiting; no function
-// of yours allocates memory. Elements of a padded matrix fit an int.
+// of yours allocates memory. A padded matrix's element count fits in an int.
 
 using bf16 = __nv_bfloat16;
 

@@ -71,7 +71,7 @@ struct traced_kernel {
   std::uint64_t begin = 0, end = 0;
   std::uint64_t launched = 0;  ///< when the call that launched it began
 };
-/// All kernels of the blocks with one name.
+/// All kernels of the blocks with the same name.
 struct traced_block {
   std::string name;
   int launches = 0;
@@ -100,7 +100,7 @@ struct launched_block {
 };
 struct counted_block {
   std::string name;
-  std::vector<double> values;  ///< one of each metric, in their order
+  std::vector<double> values;  ///< one for each metric, in their order
 };
 
 /// Launches the blocks, in order, each in a range of its name, and returns what CUPTI's Range Profiler counts in each.
@@ -163,8 +163,8 @@ struct machine {
 };
 
 /// The minimum time by the roofline. Cold: all bytes come from DRAM. L2-warm: weights come from DRAM, since those of
-/// all layers do not fit; all bytes, including these, pass through L2. The profiler's "if warm" sends all bytes through
-/// L2 and none from DRAM: so it is less for blocks with weights.
+/// all layers do not fit in L2; all bytes, including these, pass through it. The profiler's "if warm" sends all bytes
+/// through L2 and none from DRAM, so its time is shorter for blocks with weights.
 double cold_seconds(const work& w, const machine& on);
 double warm_seconds(const work& w, const machine& on);
 
@@ -179,7 +179,7 @@ struct loads {
   double global_ld = 0;  ///< smsp__sass_inst_executed_op_global_ld.sum
   double ldgsts = 0;     ///< smsp__sass_inst_executed_op_ldgsts.sum: from global to shared memory directly (cp.async)
 };
-/// How many times as many global load instructions `a` executes as `b`.
+/// The number of global load instructions that `a` executes, divided by that of `b`.
 double load_ratio(const loads& a, const loads& b);
 
 /// Bytes of the residual streams that a training step keeps, one after each layer.

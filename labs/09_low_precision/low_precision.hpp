@@ -42,13 +42,13 @@ float decode(std::uint32_t bits, format from);
 /// The sum of x: each x[i] is rounded to `terms`, each partial sum to `sums`.
 float sum(const float* x, std::size_t n, format terms, format sums);
 
-/// The denominator of softmax: the sum of e^(x[i] - max), by std::exp.
+/// The denominator of softmax: the sum of e^(x[i] - max), with std::exp.
 float softmax_sum(const float* x, std::size_t n, format in);
 
 /// LayerNorm's variance: the mean of (x[i] - mean)^2, in two passes. A mean is a sum divided by n.
 float variance(const float* x, std::size_t n, format in);
 
-/// The loss of one token: log(softmax_sum) - (x[target] - max), by std::log.
+/// The loss of one token: log(softmax_sum) - (x[target] - max), with std::log.
 float cross_entropy(const float* x, std::size_t n, std::size_t target, format in);
 
 /// The weight after `steps` steps of gradient descent, w <- w - rate * gradient.

@@ -12,8 +12,8 @@
 // and logits = embedding (x normalized with norm). Normalized with g: x[i] g[i] / sqrt(mean of x^2 + 1e-5).
 //
 // Matrices are row-major; row r of a product is the dot product of row r and x. width and hidden are multiples of 8,
-// size is 64 or 128, heads / kv_heads is 1, 2, 4 or 8. Each array begins at a multiple of 16 bytes, and its elements
-// fit an int. In the device part all pointers in parameters are device pointers; inputs and outputs overlap only where
+// size is 64 or 128, heads / kv_heads is 1, 2, 4 or 8. Each array begins at a multiple of 16 bytes, and its length
+// fits in an int. In the device part all pointers passed are device pointers; inputs and outputs overlap only where
 // stated. Launch on `stream` and return without waiting.
 #pragma once
 
@@ -47,7 +47,7 @@ std::int64_t token_bytes(const shape& s, std::int64_t position);
 /// and key, its own key included), divided by token_bytes. A multiply-add counts as two.
 double intensity(const shape& s, std::int64_t position);
 
-/// The least time in seconds for a token at `position`, if memory moves this many bytes per second and everything else
+/// The minimum time in seconds of a token at `position`, if memory moves this many bytes per second and everything else
 /// is free.
 double least_seconds(const shape& s, std::int64_t position, double bytes_per_second);
 
@@ -82,8 +82,8 @@ void norm_gate(float* y,          // (rows)
                const bf16* norm,  // (columns)
                int rows, int columns, cudaStream_t stream);
 
-/// Rotates q and k, and appends k and v to one layer's cache at position *position; writes nowhere else. Numbers a = 2
-/// i and b = 2 i + 1 of a head become a c - b s and b c + a s, where c and s are numbers 2 i and 2 i + 1 of row
+/// Rotates q and k, and appends k and v to one layer's cache at position *position; writes nowhere else. Numbers 2 i
+/// and 2 i + 1 of a head, a and b, become a c - b s and b c + a s, where c and s are numbers 2 i and 2 i + 1 of row
 /// *position of `rotary`. One launch.
 void rotate_append(float* q,             // (heads, size)
                    bf16* k_cache,        // (kv_heads, capacity, size)
@@ -100,7 +100,7 @@ constexpr int most_parts = 64;
 /// *position the cache holds NaN. The keys are split over blocks; at most two launches. Scores may be large: between
 /// -1000 and 1000.
 void attend(float* out,           // (heads, size)
-            float* workspace,     // (heads, most_parts, size + 2), in any layout of yours
+            float* workspace,     // (heads, most_parts, size + 2), in any layout you like
             const float* q,       // (heads, size)
             const bf16* k_cache,  // (kv_heads, capacity, size)
             const bf16* v_cache,  // (kv_heads, capacity, size)
@@ -130,7 +130,7 @@ struct model {
 struct state {
   bf16 *k_cache, *v_cache;  // (layers, kv_heads, capacity, size)
   int *token, *position;    // one number each
-  float* scratch;           // scratch_floats(shape), in any layout of yours
+  float* scratch;           // scratch_floats(shape), in any layout you like
 };
 
 /// Room for x, qkv, q, attention, the hidden numbers, and attend's workspace.
@@ -149,7 +149,7 @@ void decode_token(float* logits,  // (vocabulary)
 /// Writes `count` tokens. For each: computes the logits of *s.token at *s.position; writes the token with the largest
 /// logit (the first, if several are equal) to chosen[*s.position] and to *s.token; adds 1 to *s.position. Other
 /// elements of `chosen` do not change. *s.position + count is at most `capacity`. `logits` are those of the last token.
-/// Leaves no additional graphs, streams or events with each call.
+/// Repeated calls do not leave more and more graphs, streams or events behind.
 void generate(int* chosen,    // (capacity)
               float* logits,  // (vocabulary)
               const model& m, const state& s, int count, cudaStream_t stream);

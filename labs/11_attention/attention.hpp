@@ -2,12 +2,12 @@
 //
 // Attention of one head: out = softmax(q k^T / sqrt(size)) v, the softmax row by row. `lse` is the natural logarithm of
 // the sum of e^score over the keys that a query sees. If `causal`, query i sees keys 0 to i, otherwise all of them.
-// All arrays are row-major. size is 64 or 128, tokens 1 to 1,000,000, heads 1 to 65,535, as many as a grid has blocks
-// in y. Scores are finite and may be large: between -1000 and 1000. Elements of q, k and v have any size that their
-// type has.
+// All arrays are row-major. size is 64 or 128, tokens 1 to 1,000,000, heads 1 to 65,535, the most blocks a grid has
+// in y. Scores are finite and may be large: between -1000 and 1000. Elements of q, k and v may be as large as their
+// type allows.
 //
 // Host pointers in the host part. In the device part all pointers are device pointers from cudaMalloc (256-byte
-// aligned); inputs and outputs never overlap, and the elements of each array fit an int. Launch on `stream` and return
+// aligned); inputs and outputs never overlap, and an int can count an array's elements. Launch on `stream` and return
 // without waiting.
 #pragma once
 
@@ -75,7 +75,7 @@ constexpr int most_parts = 64;
 /// One query per head, as when a model writes its next token: out = softmax(q K^T / sqrt(size)) V. A head's keys are
 /// split over blocks, so that a few heads fill the device; at most two launches.
 void decode_bf16(bf16* out,         // (heads, size)
-                 float* workspace,  // (heads, most_parts, size + 2), in any layout of yours
+                 float* workspace,  // (heads, most_parts, size + 2), in any layout you like
                  const bf16* q,     // (heads, size)
                  const bf16* k,     // (heads, tokens, size)
                  const bf16* v,     // (heads, tokens, size)

@@ -38,7 +38,7 @@ bool load(const char* path, const tensor* tensors, std::size_t count);
 /// The smallest of models. A state of `width` numbers begins as zeros. For each new token:
 ///   state[i] = state[i] / 2 + embedding[last token][i], where / rounds toward zero
 ///   the new token is the one with the largest sum over i of state[i] * head[token][i], the first if several are equal
-/// `first` is the last token before the first new one. Sums fit 64 bits.
+/// `first` is the last token before the first new one. Sums fit in 64 bits.
 /// Writes the new tokens to `tokens`, and to `text` as decimal numbers, each with a '\n' after it, and a '\0' at the
 /// end. Never calls the kernel: all memory that it needs is given.
 void generate(int* tokens,                    // (count)

@@ -2,7 +2,7 @@
 //
 // Each function is one of the crashed programs without its main. All pointers are device pointers from cudaMalloc
 // (256-byte aligned); inputs and outputs never overlap. Arrays are row-major. Sizes are at least 1 unless stated
-// otherwise, and the elements of each array but one (the cache of slot_rows) fit an int. Launch on `stream`, return
+// otherwise, and the length of each array but one (the cache of slot_rows) fits in an int. Launch on `stream`, return
 // without waiting, free in `stream` what you allocate, and destroy what you create.
 //
 // A fix removes one bug and changes as little as possible: the rest of the file stays as it is.
@@ -43,7 +43,7 @@ void row_sums(float* sums,            // (rows)
 // ---- head_sums.cu ---------------------------------------------------------------------------------------------------
 
 /// sums[h] is the sum of the first lengths[h] elements of row h, any number from 1 to `room`. `room` is a multiple of
-/// 64. There may be more heads than the device can run blocks at a time.
+/// 64. There may be more heads than blocks that the device can run at a time.
 void head_sums(float* sums,         // (heads)
                const float* in,     // (heads, room)
                const int* lengths,  // (heads)
@@ -52,7 +52,7 @@ void head_sums(float* sums,         // (heads)
 // ---- pad_rows.cu ----------------------------------------------------------------------------------------------------
 
 /// Row r has the elements first[r] to first[r + 1] - 1 of `in`, any number up to `room`. `room` is a multiple of 4. In
-/// `out` zeros follow them. A row whose start and length are multiples of 4 is copied by vectors of 16 bytes.
+/// `out` zeros follow them. A row whose start and length are multiples of 4 is copied in vectors of 16 bytes.
 void pad_rows(float* out,        // (rows, room)
               const float* in,   // (first[rows])
               const int* first,  // (rows + 1)
@@ -80,7 +80,7 @@ void pick_expert(int* choice,              // (tokens)
 
 // ---- two_streams.cu -------------------------------------------------------------------------------------------------
 
-/// out[i] = in[i] / 2, from `first` on plus in[i]^2. The squares are computed in a separate stream.
+/// out[i] = in[i] / 2, plus in[i]^2 from `first` on. The squares are computed in a separate stream.
 void two_streams(float* out, const float* in, int first, int n, cudaStream_t stream);
 
 // ---- row_norms.cu ---------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ void group_scales(float* out, const float* in, int n, cudaStream_t stream);
 
 // ---- long_rows.cu ---------------------------------------------------------------------------------------------------
 
-/// out[r] is the largest of the first lengths[r] elements of row r, at least 1 and at most `room`. A row of more than
+/// out[r] is the largest of the first lengths[r] elements of row r, any number from 1 to `room`. A row of more than
 /// 256 elements has a block for each 256.
 void long_rows(float* out,          // (rows)
                const float* in,     // (rows, room)

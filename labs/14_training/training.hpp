@@ -3,7 +3,7 @@
 // Matrices are row-major. Pointers of the device parts are device pointers unless they are marked host; each is a
 // multiple of 16 bytes, since it may lie within an array of all weights. Inputs and outputs never overlap unless one
 // pointer is both. Launch on `stream` and return without waiting; allocate nothing. Sizes are at least 1, and an
-// element count fits an int. d_x is the gradient of the loss with respect to x. The same inputs give the same bits in
+// element count fits in an int. d_x is the gradient of the loss with respect to x. Equal inputs give the same bits in
 // every run.
 #pragma once
 
@@ -106,11 +106,11 @@ class network {
   virtual void drop_inner(int i) = 0;
   /// Frees residual i.
   virtual void drop_residual(int i) = 0;
-  /// Needs the last residual, which nothing needs after it. The sum of the micro-batch's losses; the gradient of
+  /// Needs the last residual, which nothing needs after it. Sums the micro-batch's losses; the gradient of
   /// `scale` times that sum arrives at the last residual.
   virtual void loss(int micro_batch, float scale) = 0;
   /// Needs residual i, the inner activations i and the gradient of residual i + 1, which becomes that of residual i.
-  /// The last layer comes first, each layer once a micro-batch.
+  /// The last layer comes first, each layer once per micro-batch.
   virtual void backward(int i) = 0;
   /// The gradient of residual 0 goes into the embeddings.
   virtual void backward_embedding(int micro_batch) = 0;
@@ -121,13 +121,13 @@ class network {
 /// Chooses the layers whose inner activations are kept between forward and backward; the others' are dropped and
 /// recomputed. All layers are equal: each holds `inner` bytes of inner activations and makes a residual of `residual`
 /// bytes. All residuals are kept until the backward pass has used them, and the gradients of activations do not count.
-/// A step by this plan, as training_step does it, never holds more than `budget` bytes, and no plan that fits keeps
+/// A step with this plan, as training_step runs it, never holds more than `budget` bytes, and no plan that fits keeps
 /// more layers. There is always one that fits.
 void choose_layers(std::uint8_t* keep,  // (layers)
                    int layers, std::int64_t inner, std::int64_t residual, std::int64_t budget);
 
 /// One training step: the mean loss over all targets of all micro-batches, its gradients, and one update. Every
-/// micro-batch runs, also one without targets. After layer i's forward pass its inner activations are held if and only
+/// micro-batch runs, even one without targets. After layer i's forward pass its inner activations are held if and only
 /// if keep[i] is 1, and only those that were dropped are computed again. Each activation is freed as soon as nothing
 /// needs it; when the step ends, none is held.
 void training_step(network& net, const std::uint8_t* keep);  // (layers)

@@ -27,12 +27,12 @@ struct model {
 };
 
 /// Seconds of one step with `batch` sequences that have `context` cached tokens each: all weights are read once, each
-/// sequence's cache once, and whichever takes longer, memory or arithmetic, decides. Attention's own arithmetic is not
+/// sequence's cache once, and whichever takes longer, memory or arithmetic, counts. Attention's own arithmetic is not
 /// counted.
 double step_seconds(const machine& on, const model& of, std::int64_t batch, std::int64_t context);
 
-/// The batch from which arithmetic decides: the smallest one whose products take at least as long as its bytes; -1 if
-/// memory decides for every batch.
+/// The smallest batch that arithmetic limits: its products take at least as long as its bytes. -1 if memory is the
+/// limit for every batch.
 std::int64_t turning_point(const machine& on, const model& of, std::int64_t context);
 
 /// The largest batch whose step takes at most `limit` seconds and whose cache fits into memory beside the weights; 0 if
@@ -96,7 +96,7 @@ class engine {
   /// One token for each running request; the token that it caches may need a new page. A request that now has all of
   /// its tokens is finished: it leaves, and its pages are free.
   virtual void step() = 0;
-  /// Until the next arrival; only if nothing runs and nothing waits.
+  /// Waits until the next arrival; only if nothing runs and nothing waits.
   virtual void wait() = 0;
 };
 

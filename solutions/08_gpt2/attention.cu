@@ -27,7 +27,7 @@ __device__ float power_of_2(float x) {
 }
 
 /// Where a block finds its sequence and head in qkv (batch, tokens, 3, heads, size), and which queries are its own: the
-/// blocks with the longest way come first, so that none of them is left to the end.
+/// blocks with the most work come first, so that none of them is left to the end.
 template <class T>
 struct part {
   __device__ part(const T* qkv, int tokens, int heads, int queries)
@@ -44,7 +44,7 @@ struct part {
   int first_query, tiles;
 };
 
-/// Rows `first` and so on of a matrix into shared memory, a quarter of a cache line by each thread of `threads`; rows
+/// Copies rows of a matrix, from `first` on, to shared memory; each thread copies 16 bytes at a time. Rows that come
 /// after the text become zeros, so that none is NaN.
 template <int rows, int pitch, int threads, class T>
 __device__ void fetch(T* tile, const T* from, int first, int tokens, std::size_t stride) {
@@ -190,7 +190,7 @@ __device__ void load(float* to, const float* from) {
 
 constexpr int own = 8;  // the rows and columns of a lane's part of a tile
 
-/// sum (i, j) += over e of left (i, e) right (e, j), four times; row i of `left` is the lane's i-th, 4 i pitches down.
+/// sum (i, j) += left (i, e) right (e, j) for each of four e; the lane's row i begins 4 i pitches after `left`.
 template <int pitch, class element>
 __device__ void multiply_add(float (&sum)[own][own], const float* left, element right) {
 #pragma unroll
@@ -325,7 +325,7 @@ void launch_fp32(float* out, const float* qkv, int batch, int tokens, int heads,
 }  // namespace
 
 void attention(__nv_bfloat16* out, const __nv_bfloat16* qkv, int batch, int tokens, int heads, cudaStream_t stream) {
-  // Two parts ask shared memory for half as much; one has more warps, for short texts.
+  // With two parts, half as much is read from shared memory; with one there are more warps, for short texts.
   const int parts = tokens > 256 ? 2 : 1;
   const auto kernel = parts == 2 ? attention_bf16_kernel<2> : attention_bf16_kernel<1>;
   kernel<<<dim3(batch * heads, ceil_div(tokens, 16 * parts * warps_bf16)), 32 * warps_bf16, 0, stream>>>(out, qkv,

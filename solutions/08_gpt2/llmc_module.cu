@@ -16,7 +16,7 @@ std::vector<int> tokens;
 int batch, length;
 
 #ifdef ENABLE_BF16
-// As its main does. Unlike there no gradients or moments are held.
+// As its main does, but without memory for gradients and moments.
 void prepare(const char* checkpoint, bool) {
   multi_gpu_config = multi_gpu_config_init(1, 0, 1, nullptr, nullptr, nullptr);
   common_start(true, false);
@@ -48,7 +48,7 @@ float value(float of) { return of; }
 extern "C" {
 
 /// Reads a checkpoint in the precision of the build, FP32 (v3) or bf16 (v5); one at a time, closed before the next.
-/// llm.c ends the process where something fails.
+/// llm.c ends the process if something fails.
 void llmc_open(const char* checkpoint, int tf32, const int* ids, int batch_size, int sequence_length) {
   batch = batch_size;
   length = sequence_length;
@@ -61,7 +61,7 @@ void llmc_close() {
   release();
 }
 
-/// Launches so many passes; the bf16 one waits for each.
+/// Launches this many passes; in bf16, waits for each.
 void llmc_run(int times) {
   for (int i = 0; i < times; ++i) forward();
 }

@@ -101,7 +101,7 @@ int gpt2_load(void* pass, const int* tokens, int batch, int length) {
   });
 }
 
-/// Launches so many passes, as a graph or not, and does not wait.
+/// Launches this many passes, as a graph or not, and does not wait.
 int gpt2_run(void* pass, int times, int as_graph) {
   return guarded([&] {
     for (int i = 0; i < times; ++i) as_graph ? of(pass).replay() : of(pass).run();

@@ -66,7 +66,7 @@ __device__ float sum_of_row(float value, float* partial) {
 }
 
 //! [add_and_norm]
-/// A row belongs to `warps` warps, 1 or all of the block. Weight and bias are asked for before anything is waited for.
+/// A row belongs to `warps` warps, 1 or all of the block. Weight and bias are requested before any wait.
 template <class T, int width, int kept, int warps>
 __global__ void add_and_norm_kernel(float* x,         // (rows, channels)
                                     T* out,           // (rows, channels)

@@ -1,4 +1,4 @@
-// The kernels of labs/10_decode/given/reports.md: five ways to multiply a matrix by a vector, each with another limit.
+// The kernels of labs/10_decode/given/reports.md: five ways to multiply a matrix by a vector, each with its own limit.
 //
 //   nvcc -std=c++20 -O3 -arch=native solutions/10_decode/reports.cu -o reports
 //   ncu --clock-control none --page details --section SpeedOfLight --section LaunchStats --section Occupancy
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(threads) reference(float* y, const bf16* w, co
   four_rows(y, w, x, (blockIdx.x * warps + threadIdx.x / 32) * together);
 }
 
-/// The same from few blocks.
+/// The same with few blocks.
 __global__ void __launch_bounds__(threads) kernel_a(float* y, const bf16* w, const float* x) {
   for (int first = (blockIdx.x * warps + threadIdx.x / 32) * together; first < rows;
        first += gridDim.x * warps * together)

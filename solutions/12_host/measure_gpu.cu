@@ -1,5 +1,5 @@
 // What a host pays for a GPU: launches, graphs, copies, overlap, and where one core is faster. Prints the figures of
-// given/gpu.md and SEEN.md; nvcc -O3 -std=c++20 -arch=native, no arguments. Medians of many runs.
+// given/h100.md and SEEN.md; nvcc -O3 -std=c++20 -arch=native, no arguments. Medians of many runs.
 #include <cuda_runtime.h>
 
 #include <algorithm>

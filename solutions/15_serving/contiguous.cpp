@@ -76,7 +76,7 @@ nlohmann::ordered_json spread(const std::vector<double>& of) {
           {"samples", of.size()}};
 }
 
-/// Times of all variants, and the speed of the first as a part of that of the others, whose pages are in order.
+/// Times of all variants, and the speed of the first relative to that of the others, whose pages are in order.
 nlohmann::ordered_json measure(int sequences, int tokens, bool json) {
   const int width = tokens / page_tokens, count = sequences * width;
   std::mt19937 bits(15);

@@ -226,7 +226,7 @@ void pages_keep_their_promises() {
 // ---- scheduler.cpp -------------------------------------------------------------------------------------------------
 
 struct request {
-  int gap, prompt, output;  ///< arrives so long after the one before
+  int gap, prompt, output;  ///< arrives this long after the one before
 };
 
 std::ostream& operator<<(std::ostream& to, const request& r) {

@@ -308,7 +308,7 @@ def decoding(libraries):
             continue
         q = torch.randn(texts, heads, 1, size, device="cuda", dtype=torch.bfloat16)
         k, v = (torch.randn(texts, kv_heads, tokens, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-        # The same in pages, which lie in memory at random places.
+        # The same in pages, which are at random places in memory.
         order = torch.randperm(texts * tokens // page, device="cuda", dtype=torch.int32)
         pages = [torch.empty(len(order), page, kv_heads, size, device="cuda", dtype=torch.bfloat16) for _ in range(2)]
         for to, of in zip(pages, (k, v)):

@@ -17,7 +17,7 @@ build=${BUILD:-$root/build-measure}
 failed=0
 : > "$results/gpt2.txt"
 
-# step NAME COMMAND...: runs it with its output in the log; shows the end of it if it failed.
+# step NAME COMMAND...: runs it with its output in the log; shows the end of the log if it failed.
 step() {
   name=$1
   shift

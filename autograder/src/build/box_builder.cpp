@@ -47,7 +47,7 @@ std::string from_box(const fs::path& file) {
   return text_of(file);
 }
 
-/// Diagnostics without colours and control characters, which show the folder `in` as `shown`.
+/// Diagnostics without colours and control characters, with the folder `in` shown as `shown`.
 std::string plain(const std::string& text, const std::string& in, const std::string& shown) {
   std::string out;
   for (const char c : text)
@@ -72,7 +72,7 @@ bool launches(const std::string& symbol) {
 /// Accesses are counted only in code from the device's compiler, so the two kinds of files stay separate.
 bool is_device_code(const std::string& name) { return name.ends_with(".cu"); }
 
-/// Compilers mark inline assembly, wherever it comes from. nvcc's own contains the device's code as numbers.
+/// Compilers mark inline assembly, wherever it comes from. nvcc's own inline assembly holds device code as numbers.
 bool has_inline_assembly(const std::string& assembly, bool by_nvcc) {
   static const std::regex numbers(
       R"re(\s*(\.section \.nv_fatbin, "a"|\.align \d+|fatbinData:|\.(quad|long|byte) [0-9a-fx, ]+|\.text)?)re");
@@ -95,8 +95,8 @@ bool has_host_instructions(std::string_view preprocessed) {
 }
 
 /// Names of symbols and sections reach the assembler unchanged: a name with a line break can smuggle in instructions,
-/// which the compiler does not mark, unlike asm statements and asm with operands. The text around one word may contain
-/// the next, so malicious text could take quadratic time; too many reads therefore count as such a name.
+/// which the compiler does not mark, unlike asm statements and asm with operands. The text around a word may contain
+/// the next word, so malicious text could take quadratic time: text that takes too many reads counts as such a name.
 bool has_assembly_in_a_name(std::string_view preprocessed) {
   constexpr std::size_t often = 16;
   std::size_t read = 0;
@@ -114,7 +114,7 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
     }
     return std::min(at, preprocessed.size() - 1);
   };
-  const auto is_statement = [&](std::size_t at) {  // decides by the preceding text, except preprocessor lines
+  const auto is_statement = [&](std::size_t at) {  // judges by the preceding text, ignoring preprocessor lines
     while (at > 0) {
       const std::size_t last = preprocessed.find_last_not_of(" \t\n", at - 1);
       if (last == std::string_view::npos) return true;
@@ -150,7 +150,7 @@ bool has_assembly_in_a_name(std::string_view preprocessed) {
   return !goes_on(0);
 }
 
-/// A builtin that the file defines or undefines, or "": sim/all_observed.h replaces some by versions with hooks.
+/// A builtin that the file defines or undefines, or "": sim/all_observed.h replaces some with versions that have hooks.
 std::string redefined_builtin(const std::string& source) {
   std::string joined;  // with spliced lines joined
   for (std::size_t at = 0; at < source.size(); ++at) {
@@ -177,7 +177,7 @@ std::string header_refused(const std::string& name, const std::string& header) {
                      of_cuda ? " (the simulated device has only a part of CUDA's C++ libraries)" : "", rules);
 }
 
-/// The header that the compiler did not find; "" if it found all.
+/// The header that the compiler did not find; "" if it found them all.
 std::string missing_header(const std::string& diagnostics) {
   constexpr std::string_view begin = "fatal error: ", ends[] = {": No such file or directory", "' file not found"};
   for (std::size_t at = 0; (at = diagnostics.find(begin, at)) != std::string::npos;) {
@@ -218,7 +218,7 @@ std::string path_of(std::string_view marker) {
   return path;
 }
 
-/// Files that the compiler read, by the preprocessor's line markers.
+/// Files that the compiler read, according to the preprocessor's line markers.
 std::set<std::string> included(std::string_view preprocessed) {
   std::set<std::string> files;
   for (std::size_t at = 0; at < preprocessed.size(); at = preprocessed.find('\n', at), at += at != preprocessed.npos) {
@@ -334,7 +334,7 @@ build_outcome box_builder::compile(const std::string& name, const hand_in& sourc
        {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string()})
     what.command.push_back(word);
   const std::string shown = source.folder.empty() ? "" : source.folder.string() + "/";
-  // Makes reports name the file where it is edited, or one place wherever it is compiled.
+  // Makes reports name a file by the path where it is edited, or by one path wherever it is compiled.
   what.command.push_back(fmt::format("{}-ffile-prefix-map={}/={}", by_nvcc() && device ? "-Xcompiler=" : "",
                                      in.string(), shown.empty() ? handed_in_at : shown));
   what.cpu_seconds = static_cast<int>(allowed_.wall.count());
@@ -372,7 +372,7 @@ std::string box_builder::refusal(const std::string& name, const hand_in& source,
     for (const char* list : {"readable", "headers", "toolchain"})
       for (const std::string& path : recipe_.at(list))
         if (file == path || file.starts_with(path + "/")) return true;
-    // Compilers' temporary files. Other files there are the student's; a box has none.
+    // Compilers' temporary files. Other files in that folder are the student's; a box has no such files.
     const fs::path temporary = fs::temp_directory_path();
     return file.starts_with("/usr/lib/") || own.contains(fs::path(file).parent_path()) ||
            file.starts_with((temporary / "simcc-").string()) || file.starts_with((temporary / "tmpxft_").string());

@@ -28,7 +28,7 @@ struct hand_in {
 /// The folder of hand-in files in reports; verdicts omit it.
 constexpr const char* handed_in_at = "/in/";
 
-/// A recipe and the compiler's version: all that decides the result of compiling, except files' contents. Throws
+/// A recipe and the compiler's version: all that determines the result of compiling, except files' contents. Throws
 /// input_error if there is no such file.
 std::string commands_of(const std::filesystem::path& recipe);
 
@@ -40,7 +40,7 @@ class box_builder {
               build_limits allowed);
 
   /// Compiles the sources, given by file name, and links `program` from those that compile and may be handed in.
-  /// Replaces each missing contract function by one that throws `file_not_built` (channel.hpp). The message tells the
+  /// Replaces each missing contract function with one that throws `file_not_built` (channel.hpp). The message tells the
   /// student what was left out and why; the result is not ok if nothing remains.
   build_outcome build(const std::map<std::string, hand_in>& sources, const std::filesystem::path& program) const;
 

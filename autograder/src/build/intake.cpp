@@ -1,5 +1,5 @@
-// Reads folders by hand, so as to follow no link, and archives by libarchive, only tar and zip: each format's code is
-// exposed to untrusted bytes.
+// Reads folders by hand, so that it follows no link, and archives with libarchive: only tar and zip, because each
+// format's code is exposed to untrusted bytes.
 #include "build/intake.hpp"
 
 #include <archive.h>
@@ -57,8 +57,8 @@ class basket {
     expect_text(path, text);
     const std::string name = basename_of(path);
     if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-    // The file nearest the top counts, with handin/ not a level: people hand in their backups, too. A repeated path
-    // replaces the earlier file, as in unpacking.
+    // The file nearest the top counts, as people hand in their backups, too; handin/ is not a level. A repeated path
+    // replaces the earlier file, as it does when unpacking.
     const found here{path, depth_of(path)};
     const auto known = from_.find(name);
     if (known != from_.end() && known->second.path != path) {

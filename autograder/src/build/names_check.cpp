@@ -112,7 +112,7 @@ class reading {
     return fmt::format("line {}: {}", joined_.lines[tokens_[i].begin], name.substr(0, 60));
   }
 
-  /// Whether the object needs a symbol of that name: from C, from a C++ namespace, or mangled by hand.
+  /// Whether the object needs a symbol with that name: from C, from a C++ namespace, or mangled by hand.
   bool is_called(std::string_view name) const {
     const std::string in_cpp = fmt::format("{}{}", name.size(), name);
     return std::any_of(undefined_.begin(), undefined_.end(), [&](const std::string& symbol) {

@@ -123,7 +123,7 @@ object_symbols read_object(std::string_view object, std::vector<std::string>& re
 namespace {
 
 /// Whether a mangled name may demangle to more than a megabyte. A reference can repeat an earlier part, so n references
-/// repeat it up to 3^(n / 3) times, and a pack expansion as often as the name has letters. The demangler has no limit
+/// repeat it up to 3^(n / 3) times; a pack expansion repeats it once per letter of the name. The demangler has no limit
 /// of its own.
 bool unpacks_far(const std::string& symbol) {
   constexpr double most = 1 << 20;
@@ -316,7 +316,7 @@ bool is_hook(const std::string& symbol) {
 }
 
 /// Whether the function moves data that no counter sees: textures and surfaces, libraries whose work the simulated
-/// device does on the host, and functions that open its memory to the host for them.
+/// device does on the host, and functions that open the device's memory to the host for these libraries.
 bool is_uncounted(const std::string& device_function) {
   static const std::regex functions(
       "cudaCreate(Texture|Surface)Object|cu(blas|sparse|solver|fft)|nccl|share_device_memory_with_host$");
@@ -353,7 +353,7 @@ bool copies_unseen(const std::string& symbol) {
       "pthread_\\w+_init|pthread_rwlock_try\\w+|pthread_\\w+_timedlock|pthread_\\w+_clocklock");
   // Copies without _chk in the name have hooks.
   static const std::regex checked("__w?mem(p?cpy|move)_chk");
-  // Math library functions that read or write numbers by address. simcc adds hooks to calls of those that CUDA also
+  // Math library functions that read or write numbers by address. simcc adds hooks to calls to those that CUDA also
   // has, but not to their variants for other precisions.
   static const std::regex numbers(
       R"((canonicalize|totalorder(mag)?|[gs]etpayload|setpayloadsig)(f|l|f\d+x?)?|(frexp|modf|remquo|sincos)(l|f\d+x?))");
@@ -382,7 +382,7 @@ std::string rival_of(const std::string& symbol) {
   struct rival {
     const char *inside, *name;
   };
-  // By the namespaces of their code, mangled: each name follows its length.
+  // Recognized by the mangled namespaces of their code, in which each name follows its length.
   for (const rival& r : {rival{"5Eigen8internal", "Eigen"}, rival{"5boost7numeric5ublas", "Boost"},
                          rival{"4arma4glue", "Armadillo"}, rival{"7cutlass4gemm", "CUTLASS"}})
     if (symbol.starts_with("_Z") && symbol.find(r.inside) != std::string::npos) return r.name;
@@ -433,8 +433,8 @@ bool callable::operator()(const std::string& symbol, bool by_device_code) const 
 }
 
 bool callable::is_the_hosts(const std::string& symbol) {
-  // Functions that CUDA has in kernels, also under compilers' names, and functions that end a program; thread-local
-  // variables.
+  // Functions that CUDA offers in kernels, also under the names that compilers use, functions that end a program, and
+  // thread-local variables.
   static const std::regex of_kernels(
       R"((v?printf|__printf_chk|puts|putchar|abort|__assert_fail|_ZSt9terminatev)$|_ZSt\d{1,2}__throw_|_ZSt\d{1,2}__once_call)");
   if (is_the_compilers(symbol) || begins(symbol, of_kernels)) return false;

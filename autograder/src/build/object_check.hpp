@@ -12,7 +12,7 @@ namespace grading {
 
 struct object_symbols {
   std::set<std::string> defined;    ///< strong and global
-  std::set<std::string> weak;       ///< global, and other objects may define the same: inline functions, templates
+  std::set<std::string> weak;       ///< global, but other objects may define them, too: inline functions, templates
   std::set<std::string> local;      ///< local to this object
   std::set<std::string> undefined;  ///< defined elsewhere
 };
@@ -58,10 +58,10 @@ std::string demangled(const std::string& symbol);
 constexpr std::size_t most_of_a_name = 200;
 std::string shown_name(const std::string& symbol);
 
-/// The library function that simcc may have replaced by this one; else "".
+/// The library function that simcc may have replaced with this one; else "".
 std::string in_place_of(const std::string& symbol);
 
-/// Whether a C library function copies between arrays without a hook of the .cu compiler, unlike memcpy, memmove and
+/// Whether a C library function copies between arrays without a hook from the .cu compiler, unlike memcpy, memmove and
 /// memset.
 bool copies_unseen(const std::string& symbol);
 

@@ -38,7 +38,7 @@ std::string minutes(double seconds) {
   return s < 100 ? fmt::format("{} s", s) : fmt::format("{} min {} s", s / 60, s % 60);
 }
 
-/// The remaining jobs, and how often each was tried.
+/// The remaining jobs, and how many times each was tried.
 class queue {
  public:
   queue(const std::vector<batch_job>& jobs, const batch_options& options)
@@ -137,8 +137,8 @@ void run_locally(queue& q, const batch_options& options) {
   }
 }
 
-/// Submits a job array: each task grades one submission and writes its result; this process waits and collects. Submits
-/// jobs that end without a result, for whatever reason, again.
+/// Submits a job array: each task grades one submission and writes its result; this process waits and collects.
+/// Resubmits jobs that end without a result, for whatever reason.
 void run_on_slurm(queue& q, const batch_options& options) {
   const fs::path folder = spool_of(options.book, options.round) / fmt::format("slurm-{}", getpid());
   fs::create_directories(folder);

@@ -53,7 +53,7 @@ batch_summary run_batch(const std::vector<batch_job>& jobs, const batch_options&
 /// Moves results that an earlier run's workers left into the book. Returns how many.
 int collect(grade_book& book, const std::filesystem::path& spool, const std::string& round);
 
-/// The folder where workers leave results for a round of this book. Throws input_error for an invalid name of a round.
+/// The folder where workers leave results for a round of this book. Throws input_error for an invalid round name.
 std::filesystem::path spool_of(const std::filesystem::path& book, const std::string& round);
 
 }  // namespace grading

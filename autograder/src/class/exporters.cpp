@@ -29,7 +29,7 @@ std::string plain(const std::string& text) {
     if (static_cast<unsigned char>(c) >= 32 || c == '\n' || c == '\t') out += c;
   // The JSON writer replaces invalid UTF-8.
   out = json::parse(json(out).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
-  // Nor U+0080 to U+009F, which terminals obey too, nor U+FFFE and U+FFFF, which XML forbids.
+  // Also removes U+0080 to U+009F, which terminals obey, too, and U+FFFE and U+FFFF, which XML forbids.
   static const std::regex unfit("\xC2[\x80-\x9F]|\xEF\xBF[\xBE\xBF]");
   return std::regex_replace(out, unfit, "");
 }

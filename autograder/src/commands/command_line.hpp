@@ -69,8 +69,8 @@ void add_jobs(CLI::App& command, Number& jobs, const std::string& help) {
   command.add_option("--jobs", jobs, help)->check(CLI::Range(1, 1000));
 }
 
-// Add the commands of a folder: for students, for a class, for the course's staff, and the one that shows what a lab's
-// solution, skeleton and wrong submissions get.
+// Add the commands of a folder: for students, for a class, for the course's staff, and the demo, which shows what a
+// lab's solution, skeleton and wrong submissions get.
 void add_student_commands(command_line& line);
 void add_class_commands(command_line& line);
 void add_staff_commands(command_line& line);

@@ -1,5 +1,5 @@
-// Reads declarations with a regular expression: contracts are simple enough, and messages give an unreadable
-// parameter's number.
+// Reads declarations with a regular expression: contracts are simple enough, and messages give the number
+// of a parameter that cannot be read.
 #include "course/contract.hpp"
 
 #include <fmt/format.h>

@@ -29,7 +29,7 @@ toml::table head_of(const std::filesystem::path& patch);
 /// Reads the table [items]; throws input_error.
 std::map<std::string, expected_item> expected_items(const toml_reader& items);
 
-/// Of a wrong or right submission. Throws input_error.
+/// The expectation of a wrong or right submission. Throws input_error.
 expectation read_expectation(const std::filesystem::path& patch);
 
 }  // namespace grading

@@ -1,4 +1,4 @@
-// One hash of all files that decide a grading besides the submission, equal in every checkout and build.
+// One hash of all files besides the submission that affect a grading, equal in every checkout and build.
 #pragma once
 
 #include <filesystem>

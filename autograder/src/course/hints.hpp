@@ -22,13 +22,13 @@ struct hint {
 /// Throws input_error.
 std::vector<hint> read_hints(const std::filesystem::path& lab);
 
-/// Gives each item that did not pass a hint: the first that names words of its message, preferably one for this item;
+/// Gives a hint to each item that did not pass: the first that names words of its message, preferably one for the item;
 /// otherwise the one for the item and verdict, then the one for the item. The last does not apply to a wrong result's
 /// counters, which were not compared. A wrong finding's message quotes the student's answer, so its words select no
 /// hint.
 void add_hints(std::vector<item_result>& items, const std::vector<hint>& hints);
 
-/// Hints for a fix reveal the cause of the bug, and so may a failing case's message. An item that follows a finding
+/// Hints for a fix reveal the cause of the bug, and a failing case's message may, too. An item that follows a finding
 /// shows both once the student has named a cause for that finding's program; until then it only says how many cases
 /// fail, and its hint asks for that cause.
 void hold_causes(std::vector<item_result>& items, const rubric& rules,

@@ -29,7 +29,7 @@ struct context {
   bool has_causes = false;
 };
 
-/// A result's word from the value of `key`, or from a list there.
+/// The result's word with this name, which is the value of `key` or in a list there.
 template <class Word>
 Word word_at(const toml_reader& in, const char* key, const std::string& name) try {
   return named<Word>(name);

@@ -38,16 +38,16 @@ struct metric {
 /// not.
 inline bool is_of_gpu(const std::string& counter) { return counter.find("__") != std::string::npos; }
 
-/// Applies to the item's case, unless it names another, such as one with sizes that no tile divides, or is repeated for
-/// drawn sizes, with bars scaled as the rubric says. Such a repetition and the item's own condition on the same counter
-/// count as one.
+/// Applies to the item's case, unless it names another, such as one with sizes that no tile divides. It may be
+/// repeated for drawn sizes, with bars scaled as the rubric says. Such a repetition and the item's own condition on the
+/// same counter count as one.
 struct condition {
   std::string label;  ///< of the counter
   grading::metric metric;
   std::optional<double> min, max;
   std::string note{};                         ///< tells students what to compare it with; or ""
   bool needed = false;                        ///< the item earns nothing without it
-  bool work = false;                          ///< the task's minimum work: the same, and meeting it earns nothing
+  bool work = false;                          ///< the task's minimum work: also needed, but meeting it earns nothing
   const lab::test_case* elsewhere = nullptr;  ///< the case, if not the item's
   std::string text() const;
   bool holds(double value) const;  ///< equality up to 1e-9 of the bound
@@ -59,7 +59,7 @@ struct prediction {
   grading::metric metric;
   double tolerance = 0.01;      ///< absolute
   double factor = 0;            ///< if not 0, replaces the tolerance: at most this many times too large or too small
-  bool measured = false;        ///< depends on the machine: the case's value is right each time
+  bool measured = false;        ///< depends on the machine: whatever value the case gives is right
   std::optional<double> right;  ///< otherwise: the right solution's value, from answers.toml
   bool own = false;             ///< about a function by the student, which must pass first
   bool allows(double predicted, double truth) const;
@@ -69,7 +69,7 @@ struct item {
   std::string id, title;
   item_kind kind = item_kind::correctness;
   double points = 0;
-  std::vector<const lab::test_case*> cases;  ///< correctness: all of them; counters, throughput: the one
+  std::vector<const lab::test_case*> cases;  ///< correctness: all of them; counters, throughput: the only one
   std::vector<condition> require;            ///< counters
   std::set<waste> by_design;                 ///< counters: gets no advice, because this waste is the task's subject
   std::vector<prediction> predict;           ///< predictions
@@ -79,8 +79,8 @@ struct item {
   std::string program;                       ///< findings: a program in labs/NN_topic/crashed/
   std::string follows;       ///< correctness, counters: the findings item whose cause must be named before hints; or ""
   double cause = -1;         ///< findings: index of the right cause in the rubric's list, from answers.toml
-  std::string changed_file;  ///< correctness: the file that may change little for all points; "" for none
-  std::size_t changes = 0;   ///< correctness: changes at most this many statements
+  std::string changed_file;  ///< correctness: the file that may change only a little for full points; "" for none
+  std::size_t changes = 0;   ///< correctness: at most this many statements may change
   double most = 1.3;         ///< throughput: a higher ratio is a measurement error
   bool timed_on_gpu() const { return kind == item_kind::throughput && cases.front()->where == lab::part::device; }
 };

@@ -36,7 +36,7 @@ bool has_a_counter_here(const lab::test_case& c, const rubric& rules) {
                      [](const std::string& name) { return this_backend() == backend::sim || is_of_gpu(name); });
 }
 
-/// Whether to count the case: at the rubric's sizes, every function, so that a ladder's rungs are comparable.
+/// Whether to count the case: every function is counted at the rubric's sizes, so that a ladder's rungs are comparable.
 bool is_counted(const lab::test_case& c, const rubric& rules) {
   if (!on_device(c) || c.timed) return false;
   return std::any_of(lab::cases_of(rules.id).begin(), lab::cases_of(rules.id).end(), [&](const lab::test_case& other) {
@@ -138,7 +138,7 @@ void print_table(const json& report) {
   }
 }
 
-/// One line for each entry of a list, and for each other member.
+/// JSON with one line for each entry of a list, and one for each other member.
 std::string in_lines(const json& report) {
   std::string text;
   for (const auto& [key, value] : report.items()) {

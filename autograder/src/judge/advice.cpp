@@ -84,7 +84,7 @@ void add_lines(std::vector<advice>& out, const std::vector<lab::launch_record>& 
   for (const lab::line_counters& c : lines) {
     const bool shared = is_shared(c), load = c.operation.ends_with("load");
     const std::uint64_t all = shared ? of_shared : of_global;
-    // At least twice what is needed, and a tenth of the case's traffic of that kind.
+    // Only lines that cost at least twice what they need, and waste a tenth of the case's traffic of that kind.
     if (c.requests < least_requests || excess_of(c) < c.ideal || 10 * excess_of(c) < all) continue;
     using name = sim::counter_name;
     const char* nsight = shared ? load ? name("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum")

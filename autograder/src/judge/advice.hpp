@@ -39,7 +39,7 @@ std::vector<advice> advice_on(const std::vector<lab::launch_record>& launches, c
 
 /// The line to blame for a missed condition, "x.cu:12: 32 sectors per global store where 4 suffice". For a counter per
 /// request: the line furthest beyond the bound, over all its requests; else the line that wastes most; else the line
-/// that asks for most. "" if the counter is not about memory.
+/// that costs most. "" if the counter is not about memory.
 std::string worst_line(const std::vector<lab::launch_record>& launches, const condition& missed);
 
 }  // namespace grading

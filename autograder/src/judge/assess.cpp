@@ -47,8 +47,8 @@ bool has_predicted(const grading_session& session, int sitting) {
   }
 }
 
-/// Whether a prediction that is still to be made is about what this host function returns: then a message that says
-/// what it should return is the answer.
+/// Whether a prediction that is still to be made is about what this host function returns: a message that says
+/// what it should return would then give the answer away.
 bool is_to_be_predicted(const lab::test_case& c, const grading_session& session) {
   return c.where == lab::part::host &&
          std::any_of(session.rules->items.begin(), session.rules->items.end(), [&](const item& i) {

@@ -25,11 +25,11 @@ struct grading_session {
   std::filesystem::path predictions;               ///< the submission's predictions.toml
   std::map<std::string, std::string> handed_in;    ///< texts of the hand-in files that findings and changes need
   std::set<std::string> asserting;                 ///< the hand-in files that were compiled with an assertion
-  std::filesystem::path originals;                 ///< labs/NN_topic/crashed, of a lab that has it
+  std::filesystem::path originals;                 ///< labs/NN_topic/crashed, if the lab has one
   std::filesystem::path crashed_programs;          ///< the folder with these programs, built; empty: not assessed
   locked_predictions locked;        ///< if none are locked yet, those in the file are locked once complete
-  std::unique_ptr<executor> staff;  ///< measures ceilings, in its own process; null: measured here
-  /// Times device code by the judge's clock, in its memory; null: the backend "cuda" times itself by events.
+  std::unique_ptr<executor> staff;  ///< measures ceilings, in its own process; null: they are measured here
+  /// Times device code by the judge's clock, in the judge's memory; null: the backend "cuda" times itself by events.
   std::unique_ptr<subject> on_gpu;
   std::unique_ptr<executor> staff_on_gpu;
   modelled_device device;         ///< the one that the backend "sim" simulates

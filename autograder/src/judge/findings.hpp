@@ -15,7 +15,7 @@
 namespace grading {
 
 constexpr std::array finding_fields = {"kernel", "block", "thread", "line", "allocation"};
-/// Values by finding_fields; "none" if there is nothing to name.
+/// The values in the order of finding_fields; "none" if there is nothing to name.
 using place_of_fault = std::array<std::string, finding_fields.size()>;
 
 /// The place named by the first report in the simulated device's summary; none if it has no report.

@@ -131,7 +131,7 @@ std::string handed_in(const submission& who, const rubric& rules) {
   return texts;
 }
 
-/// Reports name a student's files where they are edited. Files shared with the solution are compiled once.
+/// Reports name a student's files by the path where they are edited. Files shared with the solution are compiled once.
 std::map<std::string, hand_in> sources_of(const lab_folder& lab, const submission& who, const rubric& rules) {
   std::map<std::string, hand_in> sources;
   for (const std::string& name : rules.handin)

@@ -38,7 +38,7 @@ void build_staff(const lab_folder& lab, builder& make);
 /// Materializes the right and wrong submissions of a lab. Throws if that fails.
 void build_others(const lab_folder& lab, builder& make);
 
-/// Fingerprint of everything that decides a result: hand-in files, the staff's part, compilers and their options,
+/// Fingerprint of everything that determines a result: hand-in files, the staff's part, compilers and their options,
 /// machine. "" if the staff's part is not built.
 std::string fingerprint_of(const lab_folder& lab, const submission& who, const builder& make);
 
@@ -56,8 +56,8 @@ struct drawn_warps {
   std::vector<std::string> messages;  ///< errors, for the student
 };
 
-/// Writes the warp view of a submission into `file`: a runner repeats on the simulated device the cases of the items
-/// about counters, or of `only`, and records them. Removes the file if no kernel ran. No verdict depends on it. If
+/// Writes the warp view of a submission into `file`: a runner repeats the cases of the items about counters, or of
+/// `only`, on the simulated device and records them. Removes the file if no kernel ran. No verdict depends on it. If
 /// `graded` is given, it draws what that grading built, and skips calls that crashed or hung; if null, it builds the
 /// submission as grading does. Throws as grading does.
 drawn_warps draw_warps(const lab_folder& lab, const submission& who, builder& make, const local_options& options,

@@ -43,7 +43,7 @@ std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>
     if (!own) return {};
     if (!ceiling_first) beside = ceiling();
     spent += own->seconds + beside.seconds;
-    // Other work on the machine cannot make a call look this slow; its own spinning threads can.
+    // Other work on the machine cannot make a call look this slow; the call's own spinning threads can.
     const bool far_below = beside.seconds < far_share * options.hopeless_ratio * own->seconds;
     if ((own->disturbed || beside.disturbed) && !far_below && run.disturbed < options.most_disturbed) {
       ++run.disturbed;

@@ -42,9 +42,9 @@ std::optional<paired_run> run_pairs(const std::function<std::optional<sample>()>
 
 struct paired_result {
   std::vector<timed_pair> pairs;
-  double ratio = 0;     ///< median over the pairs of ceiling time over call time
+  double ratio = 0;     ///< median of (ceiling time / call time) over all pairs
   lab::interval ci95;   ///< confidence interval of that median
-  double noise = 0;     ///< interquartile range over median of the self ratios
+  double noise = 0;     ///< interquartile range of the self ratios, divided by their median
   lab::interval share;  ///< of the points: the least and the most possible; equal if decided
   bool decided() const { return share.low == share.high; }
 };

@@ -34,7 +34,7 @@ struct locked_predictions {
   prediction_set values;
 };
 
-/// One item's predictions, each right or wrong.
+/// One item's predictions, none of them compared.
 std::vector<prediction_result> not_compared(const item& what, const prediction_set& made);
 
 /// The first complete sets of each student in a history, oldest result first. A set is complete if it was compared, or

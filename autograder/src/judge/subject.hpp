@@ -28,14 +28,14 @@ struct trial {
   bool ok() const { return verdict == verdict::pass; }
 };
 
-/// A case with its inputs made, and what a call has left of them.
+/// A case with its inputs, and the state in which a call has left them.
 struct prepared_case {
   const lab::test_case* what = nullptr;
   std::vector<lab::buffer> before;  ///< the inputs as the judge made them
   std::unique_ptr<lab::oracle> oracle;
   lab::request request;
   std::vector<lab::buffer> outputs;
-  std::string damage;  ///< what the call has changed and must not, as a sentence without its subject; "" if nothing
+  std::string damage;  ///< what the call has changed but must not, as a sentence without its subject; "" if nothing
 };
 
 class subject {
@@ -87,7 +87,7 @@ class subject {
   grading::backend backend_;
   std::unique_ptr<executor> runs_;
   std::uint64_t seed_;
-  std::map<std::string, std::uint64_t> prepared_;  ///< how often, by case
+  std::map<std::string, std::uint64_t> prepared_;  ///< how many times, by case
   struct falls {
     int count = 0;
     trial later;  ///< the result of calls that are no longer made

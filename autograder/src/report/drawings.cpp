@@ -1,9 +1,9 @@
 // The report's drawings are gnuplot scripts, not templates: gnuplot scales axes, ticks and labels.
 //
-// The roofline shows bytes per second over arithmetic intensity, which gives a kernel that computes nothing a place,
+// The roofline plots bytes per second against arithmetic intensity, so that a kernel that computes nothing has a place,
 // too. The CPU's ceiling and points are measured, the device's modelled.
 //
-// A sweep shows the modelled time over the number of blocks, if a case launches one kernel with many grid sizes. Each
+// A sweep plots modelled time against the number of blocks, if a case launches one kernel with many grid sizes. Each
 // wave is a step.
 #include "report/drawings.hpp"
 

@@ -18,7 +18,7 @@ struct drawing {
 /// The roofline with this submission's points; empty if there is nothing to plot.
 std::optional<drawing> roofline(const result& r, const std::filesystem::path& source);
 
-/// Modelled time over blocks, for each case that launches one kernel with many grid sizes. None without gnuplot.
+/// Modelled time against blocks, for each case that launches one kernel with many grid sizes. None without gnuplot.
 std::vector<drawing> sweeps(const result& r);
 
 }  // namespace grading

@@ -103,7 +103,7 @@ const item_result* item_of(const result* r, const std::string& id) {
   return found == r->items.end() ? nullptr : &*found;
 }
 
-/// ", was 3" if another number of cases passed then.
+/// ", was 3" if a different number of cases passed then.
 std::string was(const item_result* then, const item_result& now) {
   const bool counted =
       then && now.kind == item_kind::correctness && then->figure && now.figure && *then->figure != *now.figure;
@@ -125,7 +125,7 @@ std::string advice_of(const item_result& item, const terminal_style& style) {
   return out.empty() ? out : fmt::format("\n{}  {}, costs no points\n", coloured("ADVICE", "36", style), item.id) + out;
 }
 
-/// What went wrong according to an item's message; without case and count if it is a report of the simulated device
+/// What went wrong, according to an item's message; without case and count if the simulated device reported it
 /// (`sums.cu:19: kernel: ... (35 times)`).
 std::string_view fault_in(const item_result& item) {
   std::string_view text = item.message;

@@ -82,7 +82,7 @@ struct counted_case {
   std::vector<lab::launch_record> launches;
 };
 
-/// This machine, from one call of lab::environment(): "cpu", "compiler", "system", "gpu" and so on, and "cores".
+/// This machine, from one call to lab::environment(): "cpu", "compiler", "system", "gpu" and so on, and "cores".
 const std::map<std::string, std::string>& this_machine();
 
 /// The version of the course that this program was built from, from the file VERSION: "1.0.0".
@@ -90,17 +90,17 @@ const std::string& course_version();
 
 struct result {
   std::string lab, lab_title, lab_version;
-  std::string course_version;  ///< that graded it; "" if older than versions
+  std::string course_version;  ///< that graded it; "" if the course had no versions yet
   std::string submission, path;
   std::map<std::string, std::string> machine;
   std::string date;  ///< RFC 3339
   grading::outcome outcome = grading::outcome::graded;
-  std::string graded_from;         ///< fingerprint of all that decides the result; "" if nothing was built
+  std::string graded_from;         ///< fingerprint of all that determines the result; "" if nothing was built
   double seconds = 0;              ///< that it took to build and grade
   bool official = false;           ///< by a judge that never loads the submission
   bool sandboxed = false;          ///< if not, only trusted code was graded
   std::string digest;              ///< SHA-256 of the files that were graded, if official
-  std::uint64_t seed = 0;          ///< decides all inputs and drawn sizes; secret until graded, so official only
+  std::uint64_t seed = 0;          ///< determines all inputs and drawn sizes; secret until graded, so official only
   std::vector<std::string> flags;  ///< oddities for a person to look at; they cost no points
   std::vector<item_result> items;
   std::vector<counted_case> counted;

@@ -14,7 +14,7 @@
 namespace grading {
 namespace {
 
-/// The rest of the last page, and one more, lie between two buffers.
+/// The rest of the last page and one more page lie between two buffers.
 std::size_t end_of(std::size_t start, std::size_t bytes) {
   return start + (bytes + page_bytes - 1) / page_bytes * page_bytes + page_bytes;
 }

@@ -1,4 +1,4 @@
-// The protocol of judge and runner: length-prefixed messages, and the position of each buffer in shared memory.
+// The protocol between judge and runner: length-prefixed messages, and the position of each buffer in shared memory.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ constexpr std::uint32_t longest_message = 64u << 20;
 /// `done` too early is stopped at once, with the output so far.
 struct control {
   static constexpr std::uint32_t taken = ~std::uint32_t{0};
-  std::atomic<std::uint32_t> ready;  ///< runner: how often this request has reached lab::call_gate::begin
+  std::atomic<std::uint32_t> ready;  ///< runner: how many times this request has reached lab::call_gate::begin
   std::atomic<std::uint32_t> go;  ///< judge: how many of these the runner may pass; `taken`: the judge has the outputs
   std::atomic<std::uint32_t> done;      ///< runner: the outputs are ready
   std::atomic<std::uint32_t> news;      ///< runner: done, or the last output holds a question; the judge resets it
@@ -57,7 +57,7 @@ layout layout_of(const lab::request& what);
 /// Points the request's spans into `memory`, which holds at least layout_of(what).bytes.
 void place(lab::request& what, const layout& where, std::span<std::byte> memory);
 
-/// Buffers of this process alone: starts at a page, grows as needed, and loses its contents then.
+/// Memory for buffers of this process alone: starts at a page, grows as needed, and then loses its contents.
 class private_memory {
  public:
   private_memory() = default;

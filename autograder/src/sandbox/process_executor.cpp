@@ -77,7 +77,7 @@ class on_one_core {
   cpu_set_t allowed_{};
 };
 
-/// How often a process has opened and mapped a folder or files in it.
+/// How many times a process has opened and mapped a folder or files in it.
 struct files_in_use {
   int open = 0, mapped = 0;
 };
@@ -229,7 +229,7 @@ void process_executor::start() {
 
 void process_executor::stop() {
   if (child_.process > 0) {
-    counted();                                  // its waiting time is known while the process exists
+    counted();                                  // its waiting time is known only while the process exists
     if (program_ > 0) kill(program_, SIGKILL);  // before anything that waits for it
     kill(-child_.process, SIGKILL);
     wait_for_end(child_.process);
@@ -366,8 +366,8 @@ std::optional<answer> process_executor::wait_for(const std::function<bool()>& re
       continue;
     }
     if (how == wait::spin && now - begun < worth_spinning) continue;
-    // Each poll takes time from a core that the runner may need. Sleeping a tenth of the elapsed time delays an answer
-    // by at most that share.
+    // Each poll takes time from a core that the runner may need. Sleeping for a tenth of the elapsed time delays an
+    // answer by at most that share.
     const auto nap = how == wait::nap       ? std::clamp<clock::duration>((now - begun) / 10, shortest_nap, longest_nap)
                      : how == wait::message ? look_every
                                             : shortest_nap;

@@ -26,13 +26,13 @@ struct time_budget {
 };
 
 struct limits {
-  /// From sending a request to its whole answer, less waiting for a core: README.md.
+  /// From sending a request to having its whole answer, minus any wait for a core; see README.md.
   std::chrono::milliseconds per_request{10'000};
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
   bool trusted = false;                       ///< the staff's own runner: nothing that it wrote is read back
   gpu* device = nullptr;                      ///< if not null, buffers lie in its memory
   bool driver = false;  ///< a GPU's driver runs in the runner and may start threads at any time; always with a device
-  time_budget* budget = nullptr;  ///< null: no limit to all calls together
+  time_budget* budget = nullptr;  ///< null: no limit on all calls together
   bool outlives_errors = false;   ///< the runner continues after a call that the device refused
 };
 
@@ -62,7 +62,7 @@ class process_executor : public executor {
   void start();
   void stop();                           ///< kills the runner and whatever it started
   bool drain();                          ///< false if nothing was printed
-  void share(std::size_t buffers);       ///< memory for so many bytes of buffers
+  void share(std::size_t buffers);       ///< memory for this many bytes of buffers
   bool shares(std::size_t bytes) const;  ///< whether the runner shares that many bytes, at the right position
   void unshare();
   /// Stops the runner at once; otherwise returns an answer that says why that failed.

@@ -63,8 +63,8 @@ struct waiting_gate : lab::call_gate {
   }
   grading::control& shared;
   std::uint32_t begun = 0;
-  /// From this begin() to end() the submission cannot reach the page; 0: never. On a GPU, where threads freeze but
-  /// kernels do not, a submission that set `done` itself could run kernels beyond the clock.
+  /// From the begin() with this number to end(), the page is hidden from the submission; 0: never. On a GPU, where
+  /// threads freeze but kernels do not, a submission that set `done` itself could run kernels beyond the clock.
   std::uint32_t hidden_after = 0;
 };
 
@@ -139,7 +139,7 @@ void compute_only(bool threads, bool without_wall) {
   rules.insert(rules.end(), {skip_unless(SYS_tgkill, 4), load(offsetof(seccomp_data, args[2])), skip_unless(SIGCONT, 1),
                              answer(refused), answer(SECCOMP_RET_ALLOW), answer(refused)});
   const sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
-  // For all threads: those of the simulated device run already.
+  // For all threads: those of the simulated device are already running.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0)
     return;

@@ -151,7 +151,7 @@ std::vector<std::string> words_of(const box& what, wall behind, int filter_fd) {
   if (behind != wall::none) {
     add({"/usr/bin/prlimit", "--core=0", fmt::format("--fsize={}", what.file), "--nofile=256",
          fmt::format("--cpu={}", what.cpu_seconds), fmt::format("--stack={}", 64 << 20)});
-    // For a user with other processes the number would count those, too.
+    // For a user with other processes, the limit would count those, too.
     if (geteuid() == 0) add({fmt::format("--nproc={}", what.processes)});
     if (what.memory) add({fmt::format("--as={}", what.memory)});
     add({"--"});

@@ -35,7 +35,7 @@ struct box {
 /// How a program is isolated from the machine.
 enum class wall {
   none,  ///< for code that is trusted
-  user,  ///< an unprivileged user and limits: if a platform's container allows no box. Needs root
+  user,  ///< an unprivileged user and limits, for platforms whose container allows no box; needs root
   box,
 };
 

@@ -17,7 +17,7 @@ void check_lab(const lab_folder& lab, const rubric& rules, const std::vector<sub
 
 /// Checks the labs with these numbers, or all, and everything generated from them: tables in handouts, README.md and
 /// the walkthrough, answers to predictions, the scoreboard. Updates these if `write`. Prints each error; returns
-/// whether there was none.
+/// true if there was none.
 bool check_course(const settings& s, const std::vector<std::string>& numbers, bool write);
 
 }  // namespace grading

@@ -78,7 +78,7 @@ std::string in_words(const std::vector<const attempt*>& tries, const std::string
   return words;
 }
 
-/// Draws points over attempts as steps; the scale ends at the lab's available points.
+/// Draws points against attempts as steps; the scale ends at the lab's available points.
 std::string curve_of(const std::vector<const attempt*>& tries) {
   constexpr double width = 640, height = 120, left = 42, top = 14, bottom = 20;
   double most = 1;

@@ -104,7 +104,7 @@ std::string place_of(const lab_folder& lab, const std::string& id) {
   return fmt::format("{}:{}", rubric.string(), 1 + std::count(text.begin(), end, '\n'));
 }
 
-/// Grades one item of your own files, as ctest does: in the same way as all, but without keeping the result.
+/// Grades one item of your own files, as ctest does: in the same way as all items, but without keeping the result.
 int grade_item(const settings& s, const std::string& number, const std::string& id) {
   const lab_folder lab = find_lab(s.source, number);
   const submission who = student_of(lab);

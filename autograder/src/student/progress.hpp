@@ -39,7 +39,7 @@ locked_predictions lock_predictions(const std::filesystem::path& progress_file, 
 /// The same for any of the lab's submissions. Locks only a student's own predictions, never the course's.
 locked_predictions locked_for(const std::filesystem::path& progress_file, const lab_folder& lab, const submission& who);
 
-/// Whether this machine can assess the item and work is left. Corrected predictions are done, though they lost points.
+/// Whether the item can be assessed here and still needs work. Corrected predictions are done, though they lost points.
 bool is_open(const item_result& i);
 
 /// Whether every item is done and noise left none undecided.

@@ -214,7 +214,7 @@ class watcher {
   }
 
   /// Runs the same command again in this process, with the new program and cases. Grades every item, because something
-  /// that decides results has changed.
+  /// that affects results has changed.
   void start_again() {
     fmt::print("the lab or the judge has changed: starting again\n");
     std::fflush(stdout);

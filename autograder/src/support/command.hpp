@@ -18,7 +18,7 @@ struct handed_down {
 };
 
 enum class process_group {
-  ours,  ///< the terminal's signals stop it with us
+  ours,  ///< the terminal's signals stop it and us
   own    ///< to be killed with all its children
 };
 

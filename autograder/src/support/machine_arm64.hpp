@@ -24,7 +24,7 @@ constexpr std::string_view instructions[] = {"__builtin_aarch64_", "__builtin_ar
 constexpr std::string_view harmless_instruction = "__builtin_arm_yield";
 constexpr std::string_view instructions_header = "arm_neon.h";
 
-/// Atomics: a function of the compiler's detects which instructions the processor has.
+/// Atomics: one of the compiler's functions detects which instructions the processor has.
 constexpr const char* compilers_own = "__aarch64_(cas|swp|ld(add|clr|eor|set))\\d+_(relax|acq|rel|acq_rel|sync)";
 
 /// Assembly of a function that jumps to another with all its arguments, unless a kernel of the simulated device calls

@@ -21,13 +21,13 @@ constexpr std::uint32_t audit_architecture = AUDIT_ARCH_X86_64;
 constexpr std::array<std::uint32_t, 2> starts_processes{SYS_fork, SYS_vfork};
 constexpr std::array<std::uint32_t, 5> computes_and_prints{SYS_time, SYS_open, SYS_stat, SYS_access, SYS_readlink};
 
-/// The prefix of the compiler's functions for single instructions, except a pause, which <atomic> uses, too; their
-/// header.
+/// The prefix of the compiler's functions for single instructions; the pause, which is allowed because <atomic> uses
+/// it, too; their header.
 constexpr std::string_view instructions[] = {"__builtin_ia32_"};
 constexpr std::string_view harmless_instruction = "__builtin_ia32_pause";
 constexpr std::string_view instructions_header = "immintrin.h";
 
-/// A pattern of further functions that compilers call by themselves.
+/// A pattern for further functions that compilers call on their own.
 constexpr const char* compilers_own = "__cpu_(model|indicator_init|features2)";
 
 /// Assembly of a function that jumps to another with all its arguments, unless a kernel of the simulated device calls

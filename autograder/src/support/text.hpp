@@ -14,7 +14,7 @@ void add_to_list(std::string& list, std::string_view separator, std::string_view
 std::string shortened_list(const std::vector<std::string>& all, std::size_t most, std::string_view separator,
                            std::string_view last_separator);
 
-/// Replaces every `from` in the text by `to`.
+/// Replaces every `from` in the text with `to`.
 std::string replaced(std::string text, std::string_view from, std::string_view to);
 
 /// Text that HTML and XML show as it is, inside elements and quoted attributes; control characters become blanks.

@@ -1,4 +1,4 @@
-// The drawings of the handouts, labs/NN_topic/drawings/NAME.svg, and the steps of the decks, a sheet each:
+// The drawings of the handouts, labs/NN_topic/drawings/NAME.svg, and the steps of the decks, one sheet per deck:
 // slides/steps/NN_topic.html. These files are the source, one element per line. Each numeral in them says where it
 // comes from: a formula next to it, or the list of given numerals. INSTRUCTOR.md explains the attributes.
 //   drawings check SOURCE      fails if a figure is not what its formula gives, a numeral has no source, text does not

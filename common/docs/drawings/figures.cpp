@@ -162,7 +162,7 @@ value two_clocks(const args&, const names&) {
   return passed;
 }
 
-/// hot(rests): for each call that fits into 40 places, whether it ran at the full clock rate; a rest takes three
+/// hot(rests): for each call that fits in 40 places, whether it ran at the full clock rate; a rest takes three
 /// places.
 value hot(const args& a, const names& k) {
   lab02::simulated_machine m({.throttle_after = 12e-3, .throttle_share = 0.5}, 1);
@@ -339,7 +339,7 @@ value e4m3_numbers(const args& a, const names& k) {
 
 // ---- lab 11 ---------------------------------------------------------------------------------------------------------
 
-/// scaled_tiles(by): for each tile, the share of groups of 8 rows whose maximum has grown by more than `by` since they
+/// scaled_tiles(by): for each tile, the fraction of 8-row groups whose maximum has grown by more than `by` since they
 /// were last scaled, for normally distributed scores; one list after another for several limits.
 value scaled_tiles(const args& a, const names& k) {
   const int tiles = 64, keys = 64, rows = 8, trials = 400;
@@ -372,7 +372,7 @@ value turns(const args& a, const names& k) {
   const double product = number_in(value_of(a.at(1), k)), softmax = number_in(value_of(a.at(2), k)),
                until = number_in(value_of(a.at(3), k));
   double tensor = 0, special = 0, busy = 0;
-  value ready(static_cast<std::size_t>(groups));  // when a group's weights are there
+  value ready(static_cast<std::size_t>(groups));  // when a group's weights are ready
   for (int tile = 0; tile < 8; ++tile)
     for (double& mine : ready) {
       tensor = std::max(tensor, mine);
@@ -395,7 +395,7 @@ value missed(const args& a, const names& k) {
   return v;
 }
 
-/// moved(stores): how often a line moves that four cores use 100 times each, the first one with stores if `stores`.
+/// moved(stores): how many times a line moves if four cores each use it 100 times, the first with stores if `stores`.
 value moved(const args& a, const names& k) {
   std::vector<std::vector<lab12::shared_access>> cores(4);
   for (std::size_t c = 0; c < 4; ++c) cores[c].assign(100, {0, c == 0 && whole(a, 0, k) != 0});

@@ -1,4 +1,4 @@
-// The formulas in the drawings: data-is="sectors(4, 4 * lane)". A value is a list of numbers, usually of one;
+// The formulas in the drawings: data-is="sectors(4, 4 * lane)". A value is a list of numbers, usually just one;
 // operations on two lists go element by element.
 #pragma once
 

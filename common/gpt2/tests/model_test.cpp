@@ -195,7 +195,7 @@ TEST(EigenPass, IsEqualToTheReference) {
   }
 }
 
-/// Each weight matters: a pass that omits one differs. Matrices are column-major, with columns `stride` apart.
+/// Element (row, column) of op(m). Matrices are column-major, with columns `stride` apart.
 float element(const std::vector<float>& m, int stride, char operation, int row, int column) {
   return m[static_cast<std::size_t>(operation == 'N' ? row + column * stride : column + row * stride)];
 }
@@ -247,6 +247,7 @@ TEST(Blas, MultipliesVectorsEitherWayRound) {
     }
 }
 
+/// A pass that omits a weight gives another result.
 TEST(EigenPass, UsesEveryWeight) {
   const checkpoint model = random_checkpoint(small, 5);
   const std::vector<int> tokens = some_tokens(small, 9);

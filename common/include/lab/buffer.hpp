@@ -79,7 +79,7 @@ class buffer {
   buffer() = default;
   /// All bytes are 0xFF, which is NaN in floating point, so they cannot be mistaken for a result.
   explicit buffer(buffer_spec spec) : spec_(spec), data_(std::vector(spec.bytes(), std::byte{0xFF})) {}
-  /// A copy of these bytes, as many as the spec says.
+  /// A copy of these bytes; there must be `spec.bytes()` of them.
   buffer(buffer_spec spec, std::span<const std::byte> bytes)
       : spec_(spec), data_(std::vector(bytes.begin(), bytes.end())) {}
   /// A vector that is moved here is not copied.

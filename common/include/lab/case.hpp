@@ -22,7 +22,7 @@ namespace lab {
 class oracle {
  public:
   virtual ~oracle() = default;
-  /// Replaces the question in the call's last output by its answer. The submission may have written anything there.
+  /// Replaces the question in the call's last output with its answer. The submission may have written anything there.
   virtual void answer(std::span<std::byte>) {}
   /// What the judge knows after the call.
   virtual buffer account() const = 0;
@@ -55,7 +55,7 @@ inline test_case timed(test_case base) {
   return base;
 }
 
-/// Returns `drawn`, which counters items about the case `id` then include: their bars scale with its sizes as the
+/// Returns `drawn`, a case that counters items about the case `id` then include: their bars scale with its sizes as the
 /// rubric says.
 inline test_case like(std::string id, test_case drawn) {
   drawn.like = std::move(id);

@@ -53,16 +53,16 @@ void triad(float* a, const float* b, const float* c, float scale, std::size_t n)
 /// units. A step is one fused multiply-add where the processor has one.
 void fma_chains(float* out, const float* in, const float* c, std::size_t n, std::int64_t rounds);
 
-/// out = a b, on one core, by Eigen; row-major (m, n) = (m, k) (k, n).
+/// out = a b, on one core, with Eigen; row-major (m, n) = (m, k) (k, n).
 void eigen_product(float* out, const float* a, const float* b, std::int64_t m, std::int64_t n, std::int64_t k);
 
-/// out[i] = tanh(in[i]), i < n, in one pass on one core, by Eigen.
+/// out[i] = tanh(in[i]), i < n, in one pass on one core, with Eigen.
 void eigen_tanh(float* out, const float* in, std::size_t n);
 
 /// Reads the first `bytes` bytes of a file into `to`, with as few system calls as possible. Throws std::runtime_error.
 void read_file(const char* path, std::byte* to, std::size_t bytes);
 
-/// `operations` times, starts a thread for each of `parts` parts, which does lab::small_work of `rounds`, and joins
+/// Repeats `operations` times: starts `parts` threads, each of which does lab::small_work of `rounds`, and joins
 /// them. Returns what they computed.
 std::int64_t thread_per_part(std::int64_t parts, std::int64_t operations, std::int64_t rounds);
 

@@ -38,7 +38,7 @@ struct request {
   unsigned misread = 0;              ///< simulated device: see sim::misread_factors
   int pairs = 0;                     ///< used by action::time
   std::string ceiling = "copy";  ///< action::time: "copy", device to device, or a product: "cublas", "cublas_aligned"
-  double copy_bytes = 0;         ///< action::time: bytes that the copy reads, and as many that it writes
+  double copy_bytes = 0;         ///< action::time: bytes that the copy reads; it writes the same number
 };
 
 using sim::launch_record;

@@ -1,4 +1,4 @@
-/// e^y for the labs' host parts, in operations that a compiler can vectorize, unlike std::exp, a call per element.
+/// e^y for the labs' host parts, in operations that a compiler can vectorize, unlike std::exp (a call per element).
 #pragma once
 
 #include <bit>

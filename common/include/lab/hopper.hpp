@@ -85,7 +85,7 @@ __device__ void group_arrive(int number) {
 }
 
 /// Sets the registers per thread of a group of 128 threads, a multiple of 8 from 24 to 240 (setmaxnreg). If one group
-/// takes more than at the launch, the block's other groups must give some up.
+/// takes more than it had at launch, the block's other groups must give some up.
 template <int count>
 __device__ void fewer_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -98,8 +98,8 @@ __device__ void more_registers() {
 // ---- TMA -----------------------------------------------------------------------------------------------------------
 
 /// A dense row-major tensor of 2 or 3 dimensions whose boxes TMA copies. Its rows start at multiples of 16 bytes; a row
-/// of a box has 128 bytes, other edges have at most 256 elements. For bf16 and 8-bit elements. If rows are parts of
-/// longer ones, `row` elements lie between their starts.
+/// of a box is 128 bytes long, other edges have at most 256 elements. For bf16 and 8-bit elements. If rows are parts of
+/// longer ones, their starts are `row` elements apart.
 ///
 ///   map_of(a, {m, k}, {128, 64})     128 x 64 elements of a matrix (m, k)
 template <class T, std::size_t rank>
@@ -230,7 +230,7 @@ template <int under_way>
 __device__ void wait_for_products(float (&d)[32]) {
   asm volatile("wgmma.wait_group.sync.aligned %32;" : LAB_SUMS_32(d, 0) : "n"(under_way) : "memory");
 }
-/// For the sums of two products: after a wait for one alone, code that moves the other's makes ptxas run them in turn.
+/// For the sums of two products: after a wait for one, code that moves the other's sums makes ptxas serialize both.
 template <int under_way>
 __device__ void wait_for_products(float (&d)[32], float (&e)[32]) {
   asm volatile("wgmma.wait_group.sync.aligned %64;" : LAB_SUMS_32(d, 0), LAB_SUMS_32(e, 0) : "n"(under_way) : "memory");

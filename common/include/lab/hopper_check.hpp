@@ -46,7 +46,7 @@ inline std::vector<float> from_device(const device_buffer<__nv_bfloat16>& from) 
   return wide;
 }
 
-/// Counts and waits for a call, and fails on each report of the simulated device.
+/// Makes a call, counts what it does and waits for it; fails on each report of the simulated device.
 template <class F>
 profiler::result checked(const F& call, const stream& in, std::vector<std::string> metrics = {"launches"}) {
   std::exception_ptr thrown;  // checked after the reports, which say why
@@ -74,7 +74,7 @@ inline const std::vector<std::string> other_ways = {"l1tex__t_sectors_pipe_lsu_m
                                                     "smsp__inst_executed_op_ldgsts.sum",
                                                     "smsp__inst_executed_op_ldsm.sum"};
 
-/// One launch in which TMA copies and wgmma multiplies; returns what it counted.
+/// One launch in which TMA copies and wgmma multiplies; returns its counts.
 template <class F>
 profiler::result checked_traffic(const F& call, const stream& in) {
   std::vector<std::string> metrics = {"launches", tma_bytes, wgmma, all_tensor, operations};

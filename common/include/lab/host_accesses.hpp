@@ -1,4 +1,4 @@
-// What the staff's calls.cpp compares before and after a call; submissions may not call it.
+// For the staff's calls.cpp: what it compares before and after a call. Submissions may not call these functions.
 #pragma once
 
 #include <malloc.h>
@@ -8,7 +8,7 @@
 
 #include "../../sim/interface/sim/host_accesses.hpp"
 
-/// Does so on a GPU, in programs that read its counters.
+/// Starts counting on a GPU, in programs that read its counters.
 extern "C" [[gnu::weak]] void lab_count_from_here();
 
 namespace lab {

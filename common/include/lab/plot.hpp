@@ -1,4 +1,4 @@
-// Plots by gnuplot, as SVG.
+// Draws plots with gnuplot, as SVG.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ endif()
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
-# Not CMAKE_CXX_STANDARD: CUDA targets would inherit it, and CMake 3.25 does not know C++20 of nvcc 13.
+# Not CMAKE_CXX_STANDARD: CUDA targets would inherit it, and CMake 3.25 does not know nvcc 13's C++20 mode.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-std=c++20>)
 # char is signed on x86-64 and unsigned on Arm; here it is signed. simcc does the same.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
@@ -27,7 +27,7 @@ find_package(fmt REQUIRED)
 find_package(Boost REQUIRED CONFIG COMPONENTS context)
 
 # Header-only libraries that not every distribution packages; elsewhere CMake fetches their sources.
-# lab_headers(TARGET HEADER FOLDER SOURCE SHA256): FOLDER holds the header in the source.
+# lab_headers(TARGET HEADER FOLDER SOURCE SHA256): FOLDER, inside the source, holds the header.
 include(FetchContent)
 function(lab_headers target header folder source sha256)
   find_path(${target}_INCLUDE_DIR ${header})

@@ -103,7 +103,7 @@ class Fibers(Unwinder):
 
     def __init__(self):
         super().__init__("cuda-threads")
-        self.thread = None  # the thread on show; None: the one that stopped
+        self.thread = None  # the thread that is shown; None: the one that stopped
         self.at = None      # the stack pointer and program counter where the program stopped
 
     def show(self, thread):
@@ -154,7 +154,7 @@ def kernel_frames(frame):
     """The frames of the kernel's code, newest first."""
     found = []
     if fibers.thread is not None:
-        frame = frame.older()  # the stopped thread is not the one on show
+        frame = frame.older()  # the stopped thread is not the one that is shown
     while frame is not None and frame.is_valid():
         if is_programs(frame):
             found.append(frame)

@@ -32,7 +32,7 @@ SIM_UNOBSERVED void combine_matches(const sim::warp_call& call) {
       if (call.has(other)) mine.same |= static_cast<unsigned>(call.at<match<T>>(other).value == mine.value) << other;
   }
 }
-/// The lanes of `mask` with an equal value.
+/// The lanes of `mask` whose value equals the calling lane's.
 template <class T>
 unsigned match_any(unsigned mask, T value, const void* pc) {
   match<T> mine{value, 0};
@@ -43,7 +43,7 @@ unsigned match_any(unsigned mask, T value, const void* pc) {
 inline unsigned thread_in_block() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 inline unsigned threads_of_block() { return blockDim.x * blockDim.y * blockDim.z; }
 constexpr unsigned lanes(unsigned count) { return count >= 32 ? sim::full_mask : (1u << count) - 1; }
-/// The lanes of the calling lane's tile of `size`.
+/// The lanes of the calling lane's tile of `size` lanes.
 inline unsigned tile_mask(unsigned size) { return lanes(size) << (sim::lane_number() / size * size); }
 
 }  // namespace detail
@@ -207,7 +207,7 @@ class warp_group : public thread_group {
     for (; rank > 0; --rank) rest &= rest - 1;
     return static_cast<unsigned>(__builtin_ctz(rest));
   }
-  /// Converts a bit per lane to a bit per rank.
+  /// Converts one bit per lane to one bit per rank.
   unsigned to_ranks(unsigned lanes) const {
     unsigned ranks = 0, bit = 0;
     for (unsigned rest = mask_; rest != 0; rest &= rest - 1, ++bit)
@@ -279,7 +279,7 @@ inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned s
   return coalesced_group(mask, rank / size, (parent.size() + size - 1) / size);
 }
 
-/// The lanes of a group with the same label.
+/// The lanes of a group that have the same label.
 template <class Group, class Label>
 SIM_CALLED_HERE coalesced_group labeled_partition(const Group& group, Label label) {
   return coalesced_group(detail::match_any(group.lane_mask(), label, SIM_CALLER));

@@ -1,3 +1,3 @@
-// Here all of it is in cublas_v2.h.
+// The simulated device has this header's contents in cublas_v2.h.
 #pragma once
 #include "cublas_v2.h"

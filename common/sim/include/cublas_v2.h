@@ -264,7 +264,7 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a
 #define cublasIzamax_v2 cublasIZamax_v2
 #define cublasIcamin_v2 cublasICamin_v2
 #define cublasIzamin_v2 cublasIZamin_v2
-#ifndef SIM_COMPLEX_FLOAT  // cublas.cpp calls the same bytes std::complex
+#ifndef SIM_COMPLEX_FLOAT  // cublas.cpp treats the same bytes as std::complex
 #define SIM_COMPLEX_FLOAT cuComplex
 #define SIM_COMPLEX_DOUBLE cuDoubleComplex
 #endif

@@ -22,7 +22,7 @@ using CUuuid = cudaUUID_t;
 using CUcontext = struct CUctx_st*;
 using CUfunction = struct CUfunc_st*;
 
-// Numbers are the runtime API's.
+// The numbers are the runtime API's.
 enum CUresult {
   CUDA_SUCCESS = 0,
   CUDA_ERROR_INVALID_VALUE = 1,

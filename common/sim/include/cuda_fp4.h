@@ -20,7 +20,7 @@ inline __nv_fp4_storage_t __nv_cvt_double_to_fp4(double x, __nv_fp4_interpretati
   auto whole = static_cast<int>(size / unit);
   const double rest = size / unit - whole;
   whole += rounding == cudaRoundNearest && (rest > 0.5 || (rest == 0.5 && whole % 2 == 1));
-  const int binade = size < 2 ? 0 : size < 4 ? 2 : 4;  // where `whole` begins with 0, 2 and 2
+  const int binade = size < 2 ? 0 : size < 4 ? 2 : 4;  // in these ranges `whole` begins at 0, 2 and 2
   return static_cast<__nv_fp4_storage_t>(sign | (binade + whole));
 }
 inline __nv_fp4_storage_t __nv_cvt_float_to_fp4(float x, __nv_fp4_interpretation_t as, cudaRoundMode rounding) {

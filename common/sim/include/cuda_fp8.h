@@ -11,7 +11,7 @@ enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRound
 using __nv_fp8_storage_t = unsigned char;
 using __nv_fp8x2_storage_t = unsigned short;
 using __nv_fp8x4_storage_t = unsigned;
-/// What a number beyond the largest becomes: NaN, or infinity if the format has it; or the largest number.
+/// What a number beyond the largest becomes: NaN, or infinity if the format has one; or the largest number.
 enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
 enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 

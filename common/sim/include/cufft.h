@@ -1,7 +1,7 @@
 // The simulated device's cuFFT: plans of one to three dimensions, batched and strided, computed on the host.
 #pragma once
 
-#define _CUFFT_H_  // cuda-samples' helper_cuda.h asks for it
+#define _CUFFT_H_  // cuda-samples' helper_cuda.h tests for it
 
 #include <cstddef>
 
@@ -55,7 +55,7 @@ cufftResult cufftPlan1d(cufftHandle* plan, int nx, cufftType type, int batch);
 /// The last dimension is contiguous.
 cufftResult cufftPlan2d(cufftHandle* plan, int nx, int ny, cufftType type);
 cufftResult cufftPlan3d(cufftHandle* plan, int nx, int ny, int nz, cufftType type);
-/// `inembed` and `onembed`: the sizes of the storage, null for packed data; then the steps between elements and
+/// `inembed` and `onembed`: storage sizes, null for packed data; each is followed by the steps between elements and
 /// batches.
 cufftResult cufftPlanMany(cufftHandle* plan, int rank, int* n, int* inembed, int istride, int idist, int* onembed,
                           int ostride, int odist, cufftType type, int batch);
@@ -67,7 +67,7 @@ cufftResult cufftMakePlanMany(cufftHandle plan, int rank, int* n, int* inembed, 
 cufftResult cufftGetSize(cufftHandle plan, std::size_t* work_bytes);
 cufftResult cufftSetAutoAllocation(cufftHandle plan, int automatic);
 cufftResult cufftSetWorkArea(cufftHandle plan, void* work);
-/// Unnormalised: a forward and an inverse transform multiply by the number of elements.
+/// Unnormalised: a forward and an inverse transform together multiply by the number of elements.
 cufftResult cufftExecC2C(cufftHandle plan, cufftComplex* in, cufftComplex* out, int direction);
 cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex* in, cufftDoubleComplex* out, int direction);
 cufftResult cufftExecR2C(cufftHandle plan, cufftReal* in, cufftComplex* out);

@@ -59,10 +59,10 @@ cufftResult cufftXtMakePlanMany(cufftHandle plan, int rank, long long* n, long l
                                 long long odist, cudaDataType out, long long batch, std::size_t* work_bytes,
                                 cudaDataType compute);
 cufftResult cufftXtExec(cufftHandle plan, void* in, void* out, int direction);
-/// The function that loads each element of a transform, or stores each result; `callers`: its user argument.
+/// Sets the function that loads each element of a transform, or stores each result; `callers`: its user argument.
 cufftResult cufftXtSetCallback(cufftHandle plan, void** callbacks, cufftXtCallbackType type, void** callers);
 cufftResult cufftXtClearCallback(cufftHandle plan, cufftXtCallbackType type);
-/// Fails, because there is one device; so do calls on memory of several devices.
+/// Fails: transforms run on one device; so do calls on memory of several devices.
 cufftResult cufftXtSetGPUs(cufftHandle plan, int count, int* devices);
 cufftResult cufftXtMalloc(cufftHandle plan, cudaLibXtDesc** memory, cufftXtSubFormat format);
 cufftResult cufftXtFree(cudaLibXtDesc* memory);

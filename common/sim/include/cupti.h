@@ -52,7 +52,8 @@ enum CUpti_ActivityKind {
   CUPTI_ACTIVITY_KIND_KERNEL = 3,
   CUPTI_ACTIVITY_KIND_DRIVER = 4,
   CUPTI_ACTIVITY_KIND_RUNTIME = 5,
-  CUPTI_ACTIVITY_KIND_DEVICE = 8,  // may be enabled, like the five others without a record type below: no records
+  CUPTI_ACTIVITY_KIND_DEVICE =
+      8,  // can be enabled, but has no records, like the five others without a record type below
   CUPTI_ACTIVITY_KIND_CONTEXT = 9,
   CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
   CUPTI_ACTIVITY_KIND_NAME = 11,
@@ -185,7 +186,7 @@ struct SIM_RECORD CUpti_ActivityKernel10 {
   std::uint32_t localMemoryPerThread, localMemoryTotal;
   std::uint32_t correlationId;
   std::int64_t gridId;
-  const char* name;  ///< as the launch writes it; a GPU's names are mangled
+  const char* name;  ///< as written in the launch; on a GPU, it is mangled
   void* reserved0;
   std::uint64_t queued, submitted;
   std::uint8_t launchType, isSharedMemoryCarveoutRequested, sharedMemoryCarveoutRequested, padding;

@@ -2,7 +2,7 @@
 // cuRAND's.
 #pragma once
 
-#define CURAND_H_  // cuda-samples' helper_cuda.h asks for it
+#define CURAND_H_  // cuda-samples' helper_cuda.h tests for it
 
 #include <cmath>
 #include <random>

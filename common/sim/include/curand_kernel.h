@@ -1,4 +1,4 @@
-// Random numbers in kernels. Philox4x32-10 gives cuRAND's numbers; XORWOW uses the same recurrence with another
+// Random numbers in kernels. Philox4x32-10 gives cuRAND's numbers; XORWOW uses the same recurrence with different
 // seeding, so its sequence differs.
 #pragma once
 #define CURAND_KERNEL_H_  // programs test for it

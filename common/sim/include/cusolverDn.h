@@ -1,5 +1,5 @@
 // The simulated device's cuSOLVER for dense matrices, computed on the host with Eigen: factorisations, solutions,
-// eigenvalues and singular values. Matrices are column-major; results have LAPACK's form. Each matrix is one entry of
+// eigenvalues and singular values. Matrices are column-major; results have LAPACK's form. Each matrix is one entry in
 // the launch log.
 #pragma once
 #define CUSOLVERDN_H_  // programs test for it
@@ -19,7 +19,7 @@ cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle);
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream);
 cusolverStatus_t cusolverDnGetStream(cusolverDnHandle_t handle, cudaStream_t* stream);
 
-// T is the element type, R the type of absolute values. No call needs a workspace, so each asks for one element.
+// T is the element type, R the type of absolute values. No call needs a workspace, but each asks for one element.
 // `info`: 0, or i if the i-th pivot or leading minor is unusable.
 #define SIM_CUSOLVER(X, T, R)                                                                                         \
   cusolverStatus_t cusolverDn##X##potrf_bufferSize(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n, T* a,     \

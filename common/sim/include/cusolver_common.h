@@ -1,7 +1,7 @@
 // Shared by cuSOLVER's parts.
 #pragma once
 
-#define CUSOLVER_COMMON_H_  // cuda-samples' helper_cuda.h asks for it
+#define CUSOLVER_COMMON_H_  // cuda-samples' helper_cuda.h tests for it
 
 #include "cublas_v2.h"
 

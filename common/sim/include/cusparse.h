@@ -152,7 +152,7 @@ cusparseStatus_t cusparseDestroyDnMat(cusparseConstDnMatDescr_t matrix);
 cusparseStatus_t cusparseDnMatGetValues(cusparseDnMatDescr_t matrix, void** values);
 cusparseStatus_t cusparseDnMatSetStridedBatch(cusparseDnMatDescr_t matrix, int batches, std::int64_t stride);
 
-// ---- products. No call needs a buffer, so each asks for one byte, since programs allocate what they are told.
+// ---- products. No call needs a buffer, but each asks for one byte: programs allocate what they are told to.
 
 cusparseStatus_t cusparseAxpby(cusparseHandle_t handle, const void* alpha, cusparseConstSpVecDescr_t x,
                                const void* beta, cusparseDnVecDescr_t y);
@@ -203,7 +203,7 @@ cusparseStatus_t cusparseSpGEMM_workEstimation(cusparseHandle_t handle, cusparse
                                                cusparseConstSpMatDescr_t b, const void* beta, cusparseSpMatDescr_t c,
                                                cudaDataType compute, cusparseSpGEMMAlg_t algorithm,
                                                cusparseSpGEMMDescr_t description, std::size_t* bytes, void* buffer);
-/// With a buffer: computes C = alpha A B; then cusparseSpMatGetSize returns its size.
+/// With a buffer: computes C = alpha A B; then cusparseSpMatGetSize returns C's size.
 cusparseStatus_t cusparseSpGEMM_compute(cusparseHandle_t handle, cusparseOperation_t op_a, cusparseOperation_t op_b,
                                         const void* alpha, cusparseConstSpMatDescr_t a, cusparseConstSpMatDescr_t b,
                                         const void* beta, cusparseSpMatDescr_t c, cudaDataType compute,

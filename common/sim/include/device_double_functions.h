@@ -1,3 +1,3 @@
-// Here all of it is in cuda_runtime.h.
+// The simulated device has this header's contents in cuda_runtime.h.
 #pragma once
 #include "cuda_runtime.h"

@@ -61,7 +61,7 @@ bool is_aligned(const operand& o);
 cublasStatus_t run(cudaStream_t stream, const char* call, const std::vector<operand>& operands, double flops,
                    const std::function<void()>& work);
 
-/// Whether the host can access a number of the call, unless the pointer mode is the device's; if not, reports it.
+/// Whether the host can access a scalar argument, unless the pointer mode is the device's; if not, reports it.
 bool host_reaches(cublasHandle_t handle, const void* at);
 
 /// alpha and beta: read now from the host, or from the device when the call runs.

@@ -285,7 +285,7 @@ std::vector<double> seconds_of(const std::vector<operation_call>& calls) {
   return result;
 }
 
-/// The call as an entry of the launch log. The caller holds runtime_mutex.
+/// The call as an entry in the launch log. The caller holds runtime_mutex.
 void enqueue(const operation_call& c, double seconds) {
   report_at_exit();
   if (c.what != collective::receive) count_links(c);

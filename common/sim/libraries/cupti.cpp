@@ -28,7 +28,7 @@
 namespace sim {
 namespace {
 
-// The host's time for a recorded call, and for a range's begin or end. Without CUPTI, the modelled host needs none.
+// The host's time for a recorded call, and for a range's begin or end. Without CUPTI, the modelled host takes no time.
 // Assumed: an H100's host needs 1 to 5 microseconds.
 constexpr double call_seconds = 1e-6, step_seconds = 1e-7;
 

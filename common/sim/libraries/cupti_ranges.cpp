@@ -162,7 +162,7 @@ std::optional<read_image> read(const std::uint8_t* image, std::size_t bytes, std
   }
   return data;
 }
-/// The range that a call asks for; nothing if the image has none of this index.
+/// The range that a call asks for; nothing if the image has none with this index.
 template <class Parameters>
 std::optional<read_image> range_of(const Parameters& call) {
   const auto data = read(call.pCounterDataImage, call.counterDataImageSize, call.rangeIndex);

@@ -268,7 +268,7 @@ bool fits(cusparseOperation_t op_a, const A& a, cusparseOperation_t op_b, const 
   return fits(op_a, a.rows, a.columns, op_b, b.rows, b.columns, c.rows, c.columns);
 }
 
-/// Replaces a CSR matrix with sorted rows by its incomplete factors, which add no entries. Returns the row of the first
+/// Replaces a row-sorted CSR matrix with its incomplete factors, which add no entries. Returns the row of the first
 /// zero pivot, or -1.
 template <class T>
 int incomplete_lu(int m, int base, T* values, const int* offsets, const int* columns) {

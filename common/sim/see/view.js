@@ -3,7 +3,7 @@
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
-/** Of an earlier page: its launches can be compared with. */
+/** An earlier page's data: this page's launches can be compared with its launches. */
 const before = document.getElementById('before') && JSON.parse(document.getElementById('before').textContent);
 const at = id => document.getElementById(id);
 const LANES = 32, LINE = 128, SECTOR = 32, WORD = 4, BANKS = 32;
@@ -139,7 +139,7 @@ function duration(seconds) {
 }
 const product = d => d.filter((n, i) => i === 0 || n > 1 || d.slice(i).some(m => m > 1)).join(' × ');
 const threadsOf = launch => launch.block[0] * launch.block[1] * launch.block[2];
-/** The kernel's own name, without namespaces; launched through a variable, also the variable's. */
+/** The kernel's own name, without namespaces; if launched through a variable, also the variable's name. */
 function titleOf({kernel, function: code}) {
   if (!code) return kernel;
   const own = code.replaceAll('(anonymous namespace)::', '').replace(/^void /, '').replace(/^([^<(]*(<.*>)?)\(.*$/s, '$1').replace(/\w+::/g, '');
@@ -178,7 +178,7 @@ const launchNow = () => data.launches[chosen.launch];
 const others = new Map([...data.launches.map((l, i) => [String(i), l]), ...(before ? before.launches : []).map((l, i) => [`b${i}`, l])]);
 const otherNow = () => others.get(at('other').value);
 
-/** In the earlier run: as many launches of this kernel before it, or else of any kernel. "" if there are none. */
+/** The earlier run's launch in the same position among this kernel's launches, or else among all. "" if there are none. */
 function earlierOf(launch) {
   const nth = (list, l) => list.slice(0, list.indexOf(l)).filter(k => k.kernel === l.kernel).length;
   if (!before || before.launches.length === 0) return '';
@@ -390,7 +390,7 @@ function wordsOf(step, i) {
   return [`${home ? home.name : 'shared memory'} + ${whole(offset)} bytes`, String(bankName(Math.floor(a / WORD) % BANKS))];
 }
 
-/** The number of a lane or a bank in its column; the last one ends with a column that is narrower than the number. */
+/** The number of a lane or a bank in its column; the last one is right-aligned if the column is too narrow for it. */
 function columnNumber(number, left, each, y, more) {
   const last = number === 31 && each < 16;
   return text(left + (last ? LANES * each : (number + .5) * each), y, String(number), {'text-anchor': last ? 'end' : 'middle', ...more});
@@ -636,7 +636,7 @@ at('strip').addEventListener('keydown', event => {
 
 // ---- 5. a block from barrier to barrier ---------------------------------------------------------------------------------
 
-/** Asynchronous copies of a warp, each with the instructions executed by its issue and by the wait that ends it. */
+/** Asynchronous copies of a warp, each with the instructions executed before its issue and before the wait that ends it. */
 function copiesOf(warp) {
   const open = new Map(), found = [];
   for (const s of warp.steps) {
@@ -745,7 +745,7 @@ function showGrid(launch) {
   at('grid-sentence').textContent = said;
 }
 
-/** What each launch loads and stores, in sectors: a kernel that does the work of several keeps what is between them. */
+/** What each launch loads and stores, in sectors: a fused kernel keeps the data that separate kernels would exchange. */
 function showLaunches() {
   const launches = data.launches, most = 24, row = 15;
   at('launches').hidden = launches.length < 2;

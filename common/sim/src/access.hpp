@@ -25,7 +25,7 @@ enum class operation : std::uint8_t {
   bulk,         ///< a bulk copy, or a product of a warpgroup: the address is a number from observer::keep
   bulk_load,    ///< a bulk copy's bytes from global to shared memory, for the counts
   bulk_store,   ///< and from shared to global memory
-  bulk_reduce,  ///< and those that it adds there, or combines otherwise
+  bulk_reduce,  ///< and those that it adds to or otherwise combines with the bytes there
 };
 enum class space : std::uint8_t { global, shared, none };
 

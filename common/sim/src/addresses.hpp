@@ -25,7 +25,7 @@ inline lane_pattern pattern_of(std::span<const std::uintptr_t> a, std::size_t by
 /// twice as many if pairs of lanes share an address. Observed on an H200: tests/goldens.
 std::size_t lanes_per_phase(std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes, std::size_t bytes);
 
-/// Sorts the values and returns how many different ones there are.
+/// Sorts the values and returns the number of distinct ones.
 std::size_t distinct(std::span<std::uintptr_t> values);
 /// A bit for each lane.
 std::uint32_t mask_of(std::span<const std::uint8_t> lanes);

@@ -16,8 +16,8 @@ namespace {
 // rounds. The number is odd so that the checks hit different points of the loop.
 constexpr unsigned look_every = 257;
 
-// A warp that has taken this many steps, or a block that has passed this many barriers, yields: it may wait for another
-// one and count its polls, so its state never repeats.
+// A warp that has taken this many steps, or a block that has passed this many barriers, yields: it may be waiting for
+// another one and counting its polls, so its state never repeats.
 constexpr std::uint64_t steps_of_warp = std::uint64_t{1} << 22;
 constexpr unsigned rounds_of_block = 64 * look_every;
 
@@ -251,7 +251,7 @@ bool worker::release_barrier() {
   return true;
 }
 
-/// Barrier 0 of all threads is that of __syncthreads().
+/// Barrier 0 with all threads is the barrier of __syncthreads().
 void worker::named_barrier(unsigned id, unsigned count, bool wait, std::uintptr_t pc, std::uintptr_t frame) {
   if (id >= std::size(block_->named_barriers))
     abort_kernel(fault::divergent_barrier, make_site(pc, 0, operation::load), 0,
@@ -259,7 +259,7 @@ void worker::named_barrier(unsigned id, unsigned count, bool wait, std::uintptr_
   if (id == 0 && count == 0 && wait) return barrier(pc, frame);
   if (observing_ && lane_number() == 0) ++observer_.counts().barriers;
   auto& shared = block_->named_barriers[id];
-  const std::uintptr_t arrivals = 2 * id, departures = 2 * id + 1;  // flags: no addresses
+  const std::uintptr_t arrivals = 2 * id, departures = 2 * id + 1;  // flags, not addresses
   if (block_order* order = this->order()) note_order(order->release(current_number_, arrivals), frame);
   const unsigned phase = shared.phase;
   ++shared.arrived;

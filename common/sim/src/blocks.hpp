@@ -13,7 +13,7 @@ namespace sim {
 
 struct fiber_stack;
 
-constexpr std::size_t record_capacity = 512;  ///< per lane, before its warp is merged: fits the L2 cache
+constexpr std::size_t record_capacity = 512;  ///< per lane, before its warp is merged: fits in the L2 cache
 
 enum class state : std::uint8_t { fresh, ready, at_barrier, at_collective, at_grid_barrier, waiting, done };
 using combine_function = void (*)(const warp_call&);
@@ -75,7 +75,7 @@ struct running_block {
   block_shadow shadow;
   std::unique_ptr<char[]> shared_image;  // while another block runs; pages are allocated when first touched
   std::size_t image_bytes = 0;
-  char* image() {  // its address has the same lowest bits as the block's own memory
+  char* image() {  // its address has the same low bits as the block's own memory
     return shared_image.get() + (-reinterpret_cast<std::uintptr_t>(shared_image.get()) & 1023);
   }
   int counted = 0, released_count = 0;

@@ -13,7 +13,7 @@
 
 namespace sim {
 
-/// Which of a launch's blocks run, and in which order: all of them, unless they would take longer than `seconds`. Then
+/// Which of a launch's blocks run, and in what order: all of them, unless they would take longer than `seconds`. Then
 /// only every 2nd, 4th, 8th ... of the remaining blocks runs, and the last.
 class block_schedule {
  public:
@@ -23,7 +23,7 @@ class block_schedule {
     bool last = false;                         ///< may differ from the others
   };
   block_schedule(std::uint64_t blocks, double seconds) : blocks_(blocks), seconds_(seconds) {}
-  /// `together` blocks, a cluster, run in one turn. Until blocks are skipped, turns may come in another order.
+  /// One turn runs `together` blocks: a cluster. Until blocks are skipped, turns may come in another order.
   turn next(std::uint64_t together);
   bool thinned() const { return thinned_; }
   double share_begun() const { return std::min(1.0, static_cast<double>(next_) / static_cast<double>(blocks_)); }

@@ -73,7 +73,7 @@ struct block_copies {
 /// Groups of products that a block's warpgroups have committed.
 struct block_products {
   std::vector<std::uint32_t> by_thread;
-  std::vector<std::uint32_t> by_warp;  ///< the largest of its threads': all lanes issue a product together
+  std::vector<std::uint32_t> by_warp;  ///< the largest value of its threads: all lanes issue a product together
   std::vector<std::uint32_t> clocks;   ///< of each warpgroup's agent, after each of its last groups
 };
 

@@ -59,7 +59,7 @@ void observer::bulk(std::uint64_t site, const bulk_access& access, std::uint8_t 
   }
 }
 
-/// Counts sectors as L2 does, and the bytes that leave shared memory or arrive there, in each block and including the
+/// Counts sectors as L2 does, and the bytes that leave shared memory or arrive there, in each block, including the
 /// fill outside the tensor.
 void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::uint8_t lane,
                            const warp_position& where) {

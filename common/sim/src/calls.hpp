@@ -12,7 +12,7 @@ class activity_recorder {
  public:
   virtual void begin_call(const char* name) = 0;
   virtual void fail_call(cudaError_t error) = 0;
-  virtual void end_call() = 0;  ///< without the runtime's lock
+  virtual void end_call() = 0;  ///< called without the runtime's lock
   virtual void start(const stream_work& what) = 0;
 
  protected:

@@ -64,7 +64,7 @@ bool is_pinned(const void* pointer) {
   const allocation* entry = find_allocation(address_of(pointer));
   return entry && entry->kind == memory_kind::pinned;
 }
-/// The device whose memory contains it.
+/// The device whose memory contains this address.
 int home_of(const void* pointer) {
   const allocation* entry = find_allocation(address_of(pointer));
   return entry && entry->kind == memory_kind::device ? entry->device : current_device();
@@ -619,7 +619,7 @@ cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
   return fill_at_once(at(pointer, {}), value, {extent.width, extent.height, extent.depth});
 }
 
-// ---- memory pools: one, which frees memory at once
+// ---- memory pools: all free memory immediately
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   if (!pool || !is_device(device)) return fail(pool ? cudaErrorInvalidDevice : cudaErrorInvalidValue);

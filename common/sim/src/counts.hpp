@@ -93,7 +93,7 @@ struct fault_report {
     return what == fault::block_race && site_operation(site) == operation::load &&
            site_strength(site) == strength::plain && site_operation(other_site) == operation::atomic;
   }
-  /// Keeps the more informative one, or the earlier one, and adds the occurrences of both.
+  /// Keeps the more informative report, or the earlier one, and adds the occurrences of both.
   void merge(const fault_report& other, std::uint64_t others_number);
 };
 
@@ -163,7 +163,7 @@ struct launch_counts {
   bool fenced = false;                     ///< a thread used a fence
   bool fenced_for_all = false;             ///< with a scope wider than its block
   std::uint64_t reported = 0;              ///< by one worker
-  bool hands_over_global = false;          ///< or volatile accesses, or locks, in global memory
+  bool hands_over_global = false;          ///< a thread used volatile accesses or locks in global memory
   std::uint64_t beyond = 0;                ///< accesses out of bounds
   bool ran_away = false;                   ///< so many or so distant that they end the kernel
   void add(const launch_counts& other);

@@ -31,7 +31,7 @@ void set_peer_access(int device, int other, bool enabled);
 /// Whether `device` may access memory that cudaMallocAsync allocates on `other`.
 bool has_pool_access(int device, int other);
 void set_pool_access(int device, int other, bool enabled);
-/// Whether this device's kernels and libraries may access it.
+/// Whether this device's kernels and libraries may access the allocation.
 bool may_access(int device, const allocation& what);
 /// "device 1's memory …: …": why it may not, and what to do.
 std::string why_not(int device, const allocation& what);
@@ -44,7 +44,7 @@ void count_link_of_machine(int from, int to, link_use what, double bytes);
 /// Counts, also in `what`, the bytes that a kernel loaded from and stored to other devices' memory. Returns the time
 /// for them in seconds.
 double count_links(launched& what);
-/// The seconds to move bytes between two devices: over their link or, without peer access, through the host.
+/// The time in seconds to move bytes between two devices: over their link or, without peer access, through the host.
 double link_seconds(int from, int to, double bytes);
 /// The lines of the summary; empty if devices exchanged nothing.
 std::string link_table();

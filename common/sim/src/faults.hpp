@@ -23,7 +23,7 @@ std::string describe(const launched& where, const stopped_thread& thread);
 void host_access(std::uintptr_t address, std::uint64_t site);
 /// ", byte 8 of allocation 1 of 64 bytes", or the address's distance to the nearest allocation; "" if there is none.
 std::string place_in_allocation(std::uintptr_t address);
-/// Records an error of host code, one sentence, once each, for the summary at the program's end.
+/// Records an error in host code (one sentence, never twice) for the summary at the program's end.
 void note_host_fault(const std::string& what);
 const std::vector<std::string>& host_faults();
 /// The same for a likely error.
@@ -31,7 +31,7 @@ void note_host_warning(const std::string& what);
 const std::vector<std::string>& host_warnings();
 /// Reports, once per line, that a kernel shifts a number of `width` bits by `count`.
 void note_shift(const char* file, unsigned line, std::int64_t count, int width);
-/// Records an error of host code, also for the judge if a call is being watched.
+/// Records an error in host code, also for the judge if a call is being watched.
 void note_fault_of_call(const std::string& what);
 /// Withdraws a report that was not an error after all.
 void withdraw_fault(const std::string& what);

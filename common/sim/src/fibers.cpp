@@ -16,7 +16,7 @@ namespace sim {
 namespace {
 
 /// Handles an access to the page below a full stack, and a call through a pointer to no function. Other crashes happen
-/// as without the simulated device.
+/// as they would without the simulated device.
 void end_where_stack_is_full(int, siginfo_t* crash, void* context) {
   worker* self = sim_running_worker;
   const auto* at = static_cast<const ucontext_t*>(context);
@@ -117,7 +117,7 @@ void worker::activate(thread_state& thread) {
   if (debugged.attached) debugged.current = static_cast<int>(current_number_);
 }
 
-/// Reads the callee-saved registers as the kernel's code has them, whose frame ends at `frame`: our own functions in
+/// Reads the callee-saved registers of the kernel's code, whose frame ends at `frame`: our own functions in
 /// between may have saved them anywhere. False if the stack cannot be unwound.
 [[gnu::noinline, gnu::cold]] bool worker::look(std::uintptr_t frame) {
   sim_active_worker = sim_running_worker = nullptr;

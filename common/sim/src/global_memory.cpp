@@ -14,7 +14,7 @@
 namespace sim {
 namespace {
 
-/// Atomics on one address run one after another; each round covers all sectors that still have one. Observed on an
+/// Atomics on one address run one after another; each round covers all sectors with atomics left. Observed on an
 /// H200.
 std::size_t atomic_sectors(std::span<const std::uintptr_t> a) {
   std::uintptr_t sorted[lanes_per_warp], of_round[lanes_per_warp];
@@ -179,7 +179,7 @@ void observer::count_by_allocation(operation op, std::span<const std::uintptr_t>
     if (!before) continue;
     const bool same = row && before->details == 0 && before->low == low && before->high == high &&
                       before->first_thread == where.first_thread && before->lanes == mask;
-    if (!same) check_block(site, a, lanes, *before, where);  // usually only the thread's own access is there
+    if (!same) check_block(site, a, lanes, *before, where);  // usually there is only the thread's own access
   }
   recent_accesses::entry& entered = accesses_.add(warp);
   entered.site = site;

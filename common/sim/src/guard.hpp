@@ -24,7 +24,7 @@ bool is_own_variable(std::uintptr_t address);
 
 /// malloc or a similar function gave this memory to the code at `pc`. Returns the pointer.
 void* note_given(void* memory, std::size_t bytes, const void* pc);
-/// The calling OS thread's kernel threads have their stacks there.
+/// The kernel threads of the calling OS thread have their stacks in this range.
 void note_stacks(const void* begin, std::size_t bytes);
 
 }  // namespace sim

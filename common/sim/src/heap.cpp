@@ -25,7 +25,7 @@
 namespace sim {
 namespace {
 
-// A gap follows each allocation, where overruns are detected and do no harm.
+// Each allocation is followed by a gap, where overruns are detected and do no harm.
 constexpr std::size_t alignment = 256, gap = std::size_t{1} << 20;
 
 /// Allocations by kernels. Their threads run concurrently, so entries never move.

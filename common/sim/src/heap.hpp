@@ -55,7 +55,7 @@ struct shadow_memory {
   std::uint8_t* valid;     ///< by word: bit b is set if byte b has been written
   sector_shadow* sectors;  ///< by sector
   line_shadow* lines;
-};  // by address - heap_base; of the program's variables, by heap_bytes + address - program_data().begin
+};  // by address - heap_base; for the program's variables, by heap_bytes + address - program_data().begin
 const shadow_memory& shadow();
 std::size_t page_bytes();  ///< of the operating system: 4 KiB, on Arm also 16 and 64
 
@@ -65,7 +65,7 @@ struct allocation {
   memory_kind kind = memory_kind::device;
   std::uintptr_t pc = 0;   ///< of the allocating line
   std::string name;        ///< for messages; empty if messages use its number
-  std::size_t stream = 0;  ///< of cudaMallocAsync, its number there; 0: cudaMalloc, and cudaFree waits for users
+  std::size_t stream = 0;  ///< of cudaMallocAsync; work_item: its number. 0: cudaMalloc, and cudaFree waits for users
   std::uint32_t work_item = 0;
   std::uint32_t freed_in = 0;  ///< the grader's call that freed it
   int device = 0;              ///< that owns the memory; for kinds other than `device`, the device that was current
@@ -92,7 +92,7 @@ bool allocate_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc);
 /// Frees the live allocation that begins here; false if there is none.
 bool release(std::uintptr_t begin);
 void free_everything(int device);
-/// How often the host has allocated memory, or launched a graph that does, since the program's start.
+/// How many times the host has allocated memory, or launched a graph that does, since the program's start.
 std::uint64_t allocations_so_far();
 void count_allocation();  ///< by the host; it is an API call, too
 /// `malloc` in a kernel: null if cudaLimitMallocHeapSize leaves too little.

@@ -1,4 +1,4 @@
-// Host functions of streams, and the program's memory that they use. Here they run at the call; on a machine with a
+// Streams' host functions, and the memory of the program that they use. Here they run at the call; on a machine with a
 // GPU, at any time until the host waits for their stream. Until then, the host's accesses to that memory are races.
 #pragma once
 

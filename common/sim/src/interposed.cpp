@@ -1,4 +1,4 @@
-// Replacements for library functions, which simcc has the program call. They report libraries' writes for host code,
+// Replacements for library functions, which simcc has the program call. They report what libraries write for host code,
 // which would go unobserved, give kernels their own heap, and record a graded program's allocations.
 #include <cxxabi.h>
 #include <malloc.h>

@@ -22,7 +22,7 @@ bool in_our_headers(const std::string& file) {
   return false;
 }
 
-/// A compiler's own, a library's or, in any folder, those of a compiler that is not the system's, or of another system.
+/// A compiler's or a library's headers, in any folder if the compiler is not the system's or is for another system.
 bool in_system_headers(const std::string& file) {
   const auto has = [&](const char* folder) { return file.find(folder) != std::string::npos; };
   return has("/usr/include/") || has("/include/c++/") || (has("/usr/lib/") && has("/include/"));

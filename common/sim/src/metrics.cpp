@@ -36,8 +36,8 @@ tensor_counters counters_of(element a) {
   }
 }
 
-/// How often warps pass a block of shared-memory accesses without an active lane because nvcc predicates it: a short
-/// block without global stores, judging by 38 public programs and the goldens.
+/// How many times warps pass a block of shared-memory accesses without an active lane because nvcc predicates it: a
+/// short block without global stores, judging by 38 public programs and the goldens.
 class predication {
  public:
   explicit predication(const launch_counts& counts) {
@@ -49,7 +49,7 @@ class predication {
     }
   }
   double passed(std::uintptr_t pc) const {
-    constexpr unsigned most_instructions = 16;  // limits from 6 to 30 make as many counters agree
+    constexpr unsigned most_instructions = 16;  // with limits from 6 to 30, the same number of counters agree
     const block_info* b = block_around(pc);
     if (!b || b->predicated == 0 || b->instructions > most_instructions || branches_.contains(b)) return 0;
     return std::max(0.0, requests_at(b - b->predicated) - requests_at(b));

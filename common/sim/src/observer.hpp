@@ -41,7 +41,7 @@ struct shared_reads {
   void note(const shared_read& by_thread);
 };
 /// The thread that last wrote a word of shared memory, and those that have read all of it. A barrier of the block
-/// orders the accesses on its two sides; so do, within a warp, a warp function, and block_order.
+/// orders the accesses before and after it. Within a warp, a warp function does so, too; block_order also orders them.
 struct shared_word {
   std::uint32_t write_epoch = 0, write_sync = 0, write_site = 0, write_clock = 0;
   std::uint16_t writer = 0;
@@ -100,7 +100,7 @@ struct block_shadow {
   std::uint32_t first_access = 0;    ///< of global memory, in recent_accesses, since the last barrier
   /// Records the block's steps; usually null.
   recorded_block* recording = nullptr;
-  /// Notes that a word has arrived. Returns whether it was in flight beside work: the block has meanwhile loaded a
+  /// Notes that a word has arrived. Returns whether its flight overlapped work: the block has meanwhile loaded a
   /// quarter of what is in flight.
   bool arrives(std::size_t word) {
     const bool beside = words_awaited > 0 && 4 * std::size_t{words_loaded - copies[word].loaded} >= words_awaited;
@@ -175,11 +175,11 @@ class observer {
     std::uintptr_t begin = 0, end = 0;  ///< the allocation or array that this site last accessed
     allocation_counts* of_allocation = nullptr;
     std::size_t first_word = 0;          ///< of the array, in block_shadow
-    std::uintptr_t last = 0;             ///< begin of this site's last request
+    std::uintptr_t last = 0;             ///< start of this site's last request
     std::uintptr_t stride = 0;           ///< and its distance from the one before
     std::uint64_t stores = 0;            ///< value of stores_ then
     std::uint64_t visit = 0;             ///< value of visits_ then
-    std::uint32_t turns = 0;             ///< since its requests have a constant stride
+    std::uint32_t turns = 0;             ///< since its requests have had a constant stride
     std::uint32_t epoch = 0, warp = 0;   ///< of that request
     const block_info* begins = nullptr;  ///< the basic block whose first access this is
     bool at_mbarrier = false;            ///< performed by the synchronisation unit: not a load, store or atomic
@@ -205,13 +205,13 @@ class observer {
   static shared_cost cost_of_shared(std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                                     std::size_t bytes);
   /// One warp's loads of neighbouring words in shared memory. Arrays begin at multiples of 16 bytes, so the assembler
-  /// knows the alignment of a constant index and of a loop index that starts with one. It merges the loads of a basic
-  /// block, or of a loop that nvcc unrolls by four, into vectors of 8 or 16 bytes.
+  /// knows the alignment of a constant index and of a loop index that starts at a constant. It merges the loads of a
+  /// basic block, or of a loop that nvcc unrolls by four, into vectors of 8 or 16 bytes.
   struct shared_run {
     std::uintptr_t next = 0;  ///< where the first lane would continue
     std::uint64_t site = 0, visit = 0, changes = 0, used = 0, turns = 0;
     std::uint32_t warp = 0, mask = 0;
-    std::uint8_t bytes = 0, start = 0;  ///< start: a bit for the word of 16 bytes where it began; all if lanes differ
+    std::uint8_t bytes = 0, start = 0;  ///< start: a bit for the word, of four, where it began; all if lanes differ
     // Within the current 16 bytes:
     bool one_visit = true, joined = false;
     std::size_t length = 0, lanes_used = 0;
@@ -303,7 +303,7 @@ class observer {
     std::uintptr_t line = 0;
     std::uint32_t block = 0, at = 0;
     std::uint8_t sectors = 0;
-    // The warp that has waited for it since the last barrier: where first, how often, and how.
+    // The warp that has waited for it since the last barrier: where first, how many times, and how.
     std::uint32_t warp = 0, epoch = 0, first = 0, count = 0;
     std::uint64_t warp_path::*waits = nullptr;
     void note_wait(std::uint64_t warp_path::*how, std::uint32_t now, std::uint32_t of, std::uint32_t since) {

@@ -47,7 +47,7 @@ class block_order {
   void load_flag(std::size_t thread, std::uintptr_t flag);
   void store_flag(std::size_t thread, std::uintptr_t flag);
   std::uint64_t update_flag(std::size_t thread, std::uintptr_t flag);
-  /// Releases everything released to one flag to the other, too.
+  /// Also releases to `to` everything that was released to `from`.
   void pass_on(std::uintptr_t from, std::uintptr_t to);
   /// The lanes of a warp meet. Each then records what `met` returns.
   void meet(std::size_t first, unsigned lanes);

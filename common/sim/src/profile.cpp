@@ -1,4 +1,4 @@
-// Profiles on the simulated device, which always counts: it only assigns launches to segments.
+// Profiles on the simulated device, which always counts: this file only assigns launches to segments.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -28,14 +28,14 @@ const std::vector<shared_array>& shared_arrays();
 /// The program's thread-local storage, which contains the arrays: offset from the thread pointer, and size.
 std::intptr_t thread_storage_offset();
 std::size_t thread_storage_bytes();
-/// The program's own writable variables, the host's included, from the first line that contains any.
+/// The program's own writable variables, the host's included, from the first 128-byte line that contains any.
 struct program_range {
   std::uintptr_t begin = 0, bytes = 0;
 };
 program_range program_data();
 /// The name of the variable at this address; "" if there is none.
 std::string variable_at(std::uintptr_t address);
-/// Whether it belongs to the program's writable variables (`__device__`), registered host memory, or constants.
+/// Whether the address is in the program's writable variables (`__device__`), registered host memory, or constants.
 bool is_program_variable(std::uintptr_t address);
 bool is_program_constant(std::uintptr_t address);
 /// Whether one variable or constant of the program contains both addresses.

@@ -77,7 +77,7 @@ int print_faults(ending how) {
     errors.push_back(unchecked);
   else if (const std::string why = refused_last_launch(); how == ending::failed && !why.empty())
     errors.push_back(why);                                   // the program checked the error and ends because of it
-  std::map<std::string, std::pair<int, std::size_t>> leaks;  // by line: how often, how many bytes
+  std::map<std::string, std::pair<int, std::size_t>> leaks;  // by line: how many, and their bytes
   for (const allocation& a : how == ending::done ? live_allocations() : std::vector<allocation>()) {
     const source_line at = line_of(a.pc);
     auto& [times, bytes] = leaks[fmt::format("{}:{}", at.file, at.line)];

@@ -70,13 +70,13 @@ using namespace sim;
 extern "C" {
 
 cudaError_t cudaGetLastError() {
-  if (in_kernel()) return cudaSuccess;  // of the kernel's own launches
+  if (in_kernel()) return cudaSuccess;  // the state of the kernel's own launches
   const std::scoped_lock lock(runtime_mutex());
   forget_unchecked_launch();
   return std::exchange(last_error, state().sticky);
 }
 cudaError_t cudaPeekAtLastError() {
-  if (in_kernel()) return cudaSuccess;  // likewise
+  if (in_kernel()) return cudaSuccess;  // as above
   const std::scoped_lock lock(runtime_mutex());
   forget_unchecked_launch();
   return sticky_error() != cudaSuccess ? sticky_error() : last_error;

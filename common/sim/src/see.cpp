@@ -237,7 +237,7 @@ class page_data {
         even ? std::to_string(stride) : list(a, [&](std::uintptr_t x) { return std::to_string(distance(a[0], x)); }));
   }
 
-  /// The shared arrays that the block accessed: name, begin, and the words that no thread touched.
+  /// The shared arrays that the block accessed: name, start, and the words that no thread touched.
   static std::string arrays(const recorded_block& b, const launched& what) {
     std::string result;
     for (const shared_array& array : shared_arrays()) {

@@ -29,7 +29,7 @@
 #include "sim/host_accesses.hpp"
 #include "sim/launch.h"
 
-/// Everything that must happen before: for each stream, the number of its launches, copies and fills.
+/// Everything that must happen first: for each stream, the number of its launches, copies and fills.
 struct sim_order {
   std::vector<std::uint32_t> launches;
   void join(const sim_order& o) {
@@ -46,7 +46,7 @@ struct sim_stream {
   std::size_t number;
   std::uint32_t launches = 0;
   std::uint32_t last_kernel = 0;
-  /// Launches that may still run when a later, early kernel begins, and once it has waited for the previous one.
+  /// Launches that may still run when a later kernel begins early, and once it has waited for its predecessor.
   sim::epochs run_at_begin, run_after_wait;
   bool blocking = true;  // it and the default stream wait for each other
   int priority = 0;

@@ -69,7 +69,7 @@ struct overlap {
 };
 /// The reports since the last tell(), while a profile is recorded.
 extern std::vector<overlap> overlaps;
-/// The stream work that one call of a function enqueued, and whether it waited, for contracts such as "launch on
+/// The stream work that one call to a function enqueued, and whether it waited, for contracts such as "launch on
 /// `stream` and return without waiting".
 struct stream_watch {
   struct piece {
@@ -102,7 +102,7 @@ void forget_pinned_copies(std::uintptr_t begin, std::uintptr_t end);
 /// Names work that the host has not waited for and that may still write these bytes of pinned or managed memory or, if
 /// the host `stores`, load them: "kernel k", "a copy to the host"; "" if there is none.
 std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool stores);
-/// Whether this OS thread runs a function of cudaLaunchHostFunc or cudaStreamAddCallback.
+/// Whether this OS thread runs a function that was passed to cudaLaunchHostFunc or cudaStreamAddCallback.
 bool in_host_function();
 /// Notes that `call` will make the host wait.
 void note_wait(const char* call);

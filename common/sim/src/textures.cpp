@@ -128,7 +128,7 @@ struct neighbours {
 };
 neighbours along(float coordinate, long long size, cudaTextureAddressMode mode, const view& v) {
   const bool normalized = v.description.normalizedCoords != 0;
-  // Larger coordinates are beyond any array and do not fit an integer. NaN becomes 0.
+  // Larger coordinates are beyond any array and do not fit in an integer. NaN becomes 0.
   float x = normalized ? coordinate * static_cast<float>(size) : coordinate;
   x = std::isnan(x) ? 0 : std::clamp(x, -1e9f, 1e9f);
   neighbours n;
@@ -144,7 +144,7 @@ neighbours along(float coordinate, long long size, cudaTextureAddressMode mode, 
   return n;
 }
 
-/// The face of a cube that a direction meets. Replaces the direction by that point's coordinates in 0 .. 1.
+/// The face of a cube that a direction meets. Replaces the direction with that point's coordinates in 0 .. 1.
 int cube_face(float& x, float& y, float z) {
   const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
   float s = 0, t = 0, m = 1;

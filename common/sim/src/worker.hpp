@@ -180,7 +180,7 @@ class worker {
   void finish_copies();
   void complete_cluster_barrier();
   void put_bulk(bulk_access access, std::uintptr_t pc, std::uintptr_t frame);
-  std::uintptr_t new_flag() { return 64 + ++flags_; }  // no address
+  std::uintptr_t new_flag() { return 64 + ++flags_; }  // not an address
   void report_two_barriers(const thread_state& t);
   void report_stuck();
   void report_infinite_wait(const running_block& block);
@@ -258,7 +258,7 @@ class worker {
   bool block_progressed_ = false;                     // since it was resumed
   bool pausing_ = false;                              // the warp must yield once its lanes have met
   std::uintptr_t flags_ = 0;
-  std::uintptr_t image_begin_ = 0;  // begin and size of the launch's shared memory
+  std::uintptr_t image_begin_ = 0;  // start and size of the launch's shared memory
   std::size_t image_bytes_ = 0;
   int leader_ = -1;    // under a debugger: the thread that may stop at the next line
   bool look_ = false;  // also check for loops through warp functions and barriers

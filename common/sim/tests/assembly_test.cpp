@@ -79,7 +79,7 @@ const std::string loop_on_arm64 = R"(
 )";
 
 TEST(Assembly, BlocksCountTheSameOnEachProcessor) {
-  // The loop: a load, a load with its multiply-add, a comparison and a jump; Arm loads and multiplies in two. The
+  // The loop: a load, a load with its multiply-add, a comparison and a jump; Arm splits the second in two. The
   // division takes nine instructions, five of them multiply-adds.
   EXPECT_EQ(blocks_of(loop_on_x86_64, *sim::x86_64()),
             (std::vector<std::string>{"1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0", "4, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0",
@@ -89,7 +89,7 @@ TEST(Assembly, BlocksCountTheSameOnEachProcessor) {
                                       "13, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0"}));
 }
 
-// The compiler moves a loop's instructions before the call that traces it; they do not belong to the block before.
+// The compiler moves instructions of a loop ahead of the call that traces it; they do not belong to the previous block.
 TEST(Assembly, ABlockBeginsAtItsLabel) {
   const std::string loop = R"(
 	call	__sanitizer_cov_trace_pc@PLT
@@ -132,8 +132,7 @@ TEST(Assembly, AStepDoesNotChangeInItsLoop) {
   EXPECT_FALSE(arm64("\tadd\tx0, x19, w20, sxtw 2\n\tadd\tw20, w20, w21\n"));
 }
 
-// An instruction behind the loop's end, before the call that traces the next block, changes the pointer that the loop
-// advances.
+// After the loop, before the call tracing the next block, an instruction changes the pointer that the loop advances.
 TEST(Assembly, WhatFollowsALoopDoesNotChangeItsStep) {
   const std::string loop = R"(
 	bl	__sanitizer_cov_trace_pc
@@ -175,7 +174,7 @@ TEST(Assembly, AnIfWithoutElseIsPredicated) {
   EXPECT_EQ(last(first + ".L6:\n" + trace + store + "\tjne\t.L6\n.L7:\n" + trace), "00");  // a loop
 }
 
-// nvcc doubles by adding, inverts in fewer steps than it divides, and multiplies last in expf.
+// nvcc doubles by adding, computes 1 / x in fewer steps than y / x, and ends expf with a multiplication.
 TEST(Assembly, CountsWhatNvccMakesOfSpecialOperands) {
   const auto counted = [](const std::string& body) {
     const std::string numbers = blocks_of("\tcall\t__sanitizer_cov_trace_pc@PLT\n" + body +
@@ -192,7 +191,7 @@ TEST(Assembly, CountsWhatNvccMakesOfSpecialOperands) {
   EXPECT_EQ(counted("\tvfmadd132ss\t%xmm2, %xmm1, %xmm0\n"), "2, 0, 0, 1");
   EXPECT_EQ(counted("\tvmovss\t.LC1(%rip), %xmm1\n\tvdivss\t%xmm0, %xmm1, %xmm0\n"), "10, 1, 0, 2");
   EXPECT_EQ(counted("\tvdivss\t.LC1(%rip), %xmm1, %xmm0\n"), "10, 0, 0, 5");
-  EXPECT_EQ(counted("\tvdivsd\t%xmm2, %xmm1, %xmm0\n"), "18, 0, 0, 1");  // its range is checked in the upper half
+  EXPECT_EQ(counted("\tvdivsd\t%xmm2, %xmm1, %xmm0\n"), "18, 0, 0, 1");  // the range is checked on the upper half
   const std::string exponential = "\tcall\texpf@PLT\n\tvmovss\t%xmm0, 4(%rsp)\n";
   EXPECT_EQ(counted("\tcall\texpf@PLT\n\tvaddss\t8(%rsp), %xmm0, %xmm1\n"), "10, 1, 0, 5");
   EXPECT_EQ(counted(exponential + "\tcall\t__tsan_write4@PLT\n\tvsubss\t4(%rsp), %xmm1, %xmm2\n"), "9, 1, 0, 5");
@@ -201,7 +200,7 @@ TEST(Assembly, CountsWhatNvccMakesOfSpecialOperands) {
             "9, 1, 0, 5");
   EXPECT_EQ(counted(exponential + "\tvaddss\t4(%rsp), %xmm1, %xmm2\n\tcall\t__tsan_write4@PLT\n" +
                     "\tvmovss\t4(%rsp), %xmm0\n\tvmovss\t%xmm0, (%rbx)\n"),
-            "11, 2, 1, 4");  // which is also stored
+            "11, 2, 1, 4");  // the result is also stored
   EXPECT_EQ(counted("\tcall\ttanhf@PLT\n\tvaddss\t8(%rsp), %xmm0, %xmm0\n"), "19, 2, 2, 6");
 }
 
@@ -222,10 +221,10 @@ TEST(Assembly, CountsWhatNvccMakesOfSpecialOperandsOnArm) {
   EXPECT_EQ(counted("\tbl\texpf\n\tfmov\tw19, s0\n\tbl\t__tsan_write4\n\tfmov\ts4, w19\n\tfadd\ts1, s4, s8\n"),
             "8, 1, 0, 5");
   EXPECT_EQ(counted("\tbl\texpf\n\tfmov\ts8, s0\n\tfadd\ts2, s1, s8\n\tbl\t__tsan_write4\n\tstr\ts8, [x19]\n"),
-            "10, 2, 1, 4");  // which is also stored
+            "10, 2, 1, 4");  // the result is also stored
 }
 
-// -use_fast_math: a special unit's instruction, and at most a multiplication. Doubles stay as they are.
+// -use_fast_math: one special-function instruction, and at most one multiplication. Doubles stay as they are.
 TEST(Assembly, FastMathTakesFewInstructions) {
   const auto counted = [](const std::string& body) {
     return blocks_of("\tcall\t__sanitizer_cov_trace_pc@PLT\n" + body, *sim::x86_64(), {.fast_math = true}).at(0);

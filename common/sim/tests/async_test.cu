@@ -76,7 +76,7 @@ TEST_F(Async, ACopyInFlightEndsWithItsBlock) {
   EXPECT_EQ(out[1023], 30);
 }
 
-/// Copies the next tile while adding up this one. `how`: waits for the next one first; or never waits for one copy.
+/// Copies the next tile while adding up this one. `all` waits for both tiles; `all_but_one` never waits for `beside`.
 enum class awaits { the_oldest, all, all_but_one };
 template <awaits how>
 __global__ void add_tiles(int* out, const int* in, int tiles) {

@@ -79,7 +79,7 @@ TEST_F(Checkers, HostPointersAreIllegal) {
 }
 
 __device__ int steps_to_the_end(const int* next, int i) {
-  return i < 0 ? 0 : 1 + steps_to_the_end(next, next[i]) % 7;  // not a loop
+  return i < 0 ? 0 : 1 + steps_to_the_end(next, next[i]) % 7;  // so that compilers cannot make it a loop
 }
 __global__ void follows(const int* next, int* out) { out[threadIdx.x] = steps_to_the_end(next, threadIdx.x); }
 
@@ -208,7 +208,7 @@ __global__ void exited_lanes(int* out) {  // a mask may name exited lanes; none 
 }
 
 // "... will not succeed until reached by all non-exited threads in the block" (CUDA Programming Guide, on compute
-// capability 7.x); and of a warp function, "all non-exited threads named in mask" must call it.
+// capability 7.x); and "all non-exited threads named in mask" must call a warp function.
 TEST_F(Checkers, ExitedThreadsMeetNobody) {
   const on_device<float> out(128);
   EXPECT_TRUE(observe([&] { half_returns_before_the_barrier<<<1, 256>>>(out.data); }).reports.empty());
@@ -230,7 +230,7 @@ __global__ void two_barriers(float* out) {
   }
 }
 
-// For whole warps it works on a GPU. In a warp it is undefined: PTX, bar.sync (barrier.sync.aligned).
+// On a GPU, whole warps may use different barriers. In a warp it is undefined: PTX, bar.sync (barrier.sync.aligned).
 TEST_F(Checkers, DivergentBarrier) {
   const on_device<float> out(1024);
   EXPECT_TRUE(observe([&] { two_barriers<32><<<1, 64>>>(out.data); }).reports.empty());
@@ -243,7 +243,7 @@ TEST_F(Checkers, DivergentBarrier) {
       << r;
 }
 
-// Reports are strings, and this file instruments the library's string functions: once their accesses counted as the
+// Reports are strings, and this file instruments the library's string functions: their accesses once counted as the
 // kernel's.
 TEST_F(Checkers, ReportsFromAFullBlock) {
 #ifdef __clang__
@@ -409,7 +409,7 @@ TEST_F(Checkers, LocalArrays) {
   const counts in_table = observe([&] { look_up<<<1, 1>>>(out.data, 8); });
   ASSERT_FALSE(in_table.reports.empty());
   EXPECT_NE(in_table.reports[0].find("thread (0,0,0): array out of bounds at index 8"), std::string::npos)
-      << in_table.reports[0];  // it is not local
+      << in_table.reports[0];  // the table is not local
   EXPECT_TRUE(observe([&] { flattened<<<1, 32>>>(out.data); }).reports.empty());
 }
 
@@ -601,7 +601,7 @@ TEST_F(Checkers, AtomicsDoNotRace) {
   EXPECT_FALSE(observe([&] { shared_histogram<<<1, 256>>>(out.data, false); }).reports.empty());
 }
 
-// The thread that stores adds, too, so the last write of the counter is always an atomic.
+// The thread that stores also adds, so the last write to the counter is always an atomic.
 enum class before_the_first { nothing, warp, block, flag };
 template <before_the_first Waits>
 __global__ void counts_from_zero(int* out) {
@@ -647,7 +647,7 @@ TEST_F(Checkers, AStoreAndTheAtomicsAfterItDo) {
   EXPECT_TRUE(observe([&] { counts_from_zero<before_the_first::flag><<<2, 128>>>(out.data); }).reports.empty());
 }
 
-// In the style of the CUDA Programming Guide's atomicAdd of doubles.
+// In the style of the CUDA Programming Guide's atomicAdd for doubles.
 __noinline__ __device__ void add_by_compare(double* to, double value) {
   auto* bits = reinterpret_cast<unsigned long long*>(to);
   unsigned long long old = *bits, assumed;
@@ -691,7 +691,7 @@ TEST_F(Checkers, LoadsThatACompareAndSwapVerifies) {
   EXPECT_NE(r.find("race between threads of a block"), std::string::npos) << r;
 }
 
-struct alignas(2) narrow {  // as half
+struct alignas(2) narrow {  // like half
   unsigned short bits;
 };
 __global__ void vectors_of_a_narrow_array(int4* out) {
@@ -815,7 +815,7 @@ TEST_F(Checkers, FencesOrderBlocks) {
   EXPECT_NE(without.find(" hands the data over, __threadfence() before it and after it"), std::string::npos) << without;
 }
 
-// PTX: two operations that are not in each other's scope race, and a fence orders only threads of its scope.
+// PTX: two operations race if they are not in each other's scope, and a fence orders only threads of its scope.
 template <class Add>
 __global__ void adds(int* sum, Add add) {
   add(sum);

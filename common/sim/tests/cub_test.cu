@@ -142,7 +142,7 @@ TEST_F(Cub, VectorizesWhereTheAlgorithmSaysSo) {
   check_vectorized<int, 4>(2);
   check_vectorized<float, 2>(2);
   check_vectorized<float, 12>(6);
-  check_vectorized<int, 3>(6);  // three of four bytes
+  check_vectorized<int, 3>(6);  // three accesses of four bytes
   check_vectorized<double, 2>(2);
   check_vectorized<int, 4>(8, 1);  // not aligned: one by one
 }
@@ -308,7 +308,7 @@ TEST_F(Cub, DeviceWide) {
   EXPECT_EQ(values[990], 5);
 }
 
-/// The program's code in an operator is the kernel's.
+/// The program's code in an operator counts as the kernel's.
 struct weighted {
   const int* weight;
   __attribute__((always_inline)) __device__ int operator()(int a, int b) const { return a + b + *weight; }

@@ -1,4 +1,4 @@
-"""./course debug's commands in gdb's batch mode, on programs of the tests and of the guide, with which the output is compared.
+"""./course debug's commands in gdb's batch mode, on the tests' programs and the guide's; the output is compared with the guide.
 usage: debugger_test.py SOURCE SIMCC [--write]: --write puts the current output into the guide."""
 
 import difflib
@@ -32,7 +32,7 @@ def build(file, *options):
 def session(commands, program=(), first=()):
     """What gdb prints for each command."""
     words = ["gdb", "-nx", "-q", "-batch", "-x", commands_py, *first]
-    for c in commands:  # an error ends a script, but not a command line
+    for c in commands:  # an error ends a script, but not a series of -ex
         words += ["-ex", "echo \\n@@@\\n", "-ex", c]
     done = subprocess.run(words + (["--args", *program] if program else []), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           stdin=subprocess.DEVNULL, text=True, timeout=300, cwd=place)
@@ -214,7 +214,7 @@ def test_counts():
 
 
 def test_dump():
-    """A dump can be opened later, with the frames of waiting threads, but not if it is no dump or its program is gone."""
+    """A dump can be opened later, with the frames of waiting threads, but not if it is not a dump or its program is gone."""
     one = build(os.path.join(tests, "debugger/stencil.cu"))
     session(["break stencil.cu:25 if blockIdx.x == 2", "run", "generate-core-file %s/later" % place], [one])
     size = os.stat(place + "/later").st_blocks * 512

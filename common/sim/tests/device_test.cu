@@ -115,7 +115,7 @@ TEST_F(Sectors, AVectorIsOneAccess) {
   EXPECT_EQ(stores(four), 16);
   EXPECT_EQ(metric(four, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 32);
 #endif
-  // CUDA aligns float3 to 4 bytes: three loads of 12 sectors.
+  // CUDA aligns float3 to 4 bytes: three loads of 12 sectors each.
   const on_device<float> in3(ramp(3072)), out3(3072);
   const counts three = observe([&] { copy_as<<<4, 256>>>((float3*)out3.data, (const float3*)in3.data); });
   EXPECT_EQ(metric(three, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), 96);
@@ -157,9 +157,9 @@ __global__ void half_the_lanes(float* out) {
 TEST_F(Sectors, BranchesMakeTwoRequests) {
   const on_device<float> out(64);
   const counts c = observe([&] { half_the_lanes<<<1, 64>>>(out.data); });
-  // Without a function that is inlined, clang once left the kernel out of its table of addresses.
+  // clang used to leave a kernel without inlined functions out of its table of addresses.
   for (const auto& line : c.launches.at(0).lines) EXPECT_NE(line.file.find("device_test.cu"), std::string::npos);
-  // g++ may merge the two stores into one; nvcc predicates. Sectors are the same whichever way.
+  // g++ may merge the two stores into one; nvcc predicates them. The sectors are the same either way.
   EXPECT_EQ(metric(c, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), 8);
 }
 
@@ -458,7 +458,7 @@ __global__ void adds_halves(float* out) {
   if (threadIdx.x == 0) *out = s[0];
 }
 
-// nvcc unrolls, and its assembler joins four loads of neighbours to one: matmul_tiled_unrolled of goldens/matmul.cu,
+// nvcc unrolls, and its assembler joins four adjacent loads into one: see matmul_tiled_unrolled in goldens/matmul.cu,
 // and CUB's reductions in public programs.
 TEST_F(Banks, LoadsOfNeighboursAreJoinedWhereTheirPlaceIsKnown) {
   const on_device<float> out(256);
@@ -470,7 +470,7 @@ TEST_F(Banks, LoadsOfNeighboursAreJoinedWhereTheirPlaceIsKnown) {
   EXPECT_EQ(out.host(), std::vector<float>(256, 32));
   EXPECT_EQ(metric(observe([&] { reads_rows_word_by_word<<<1, dim3(32, 8)>>>(out.data); }), loads), 8 * 32);
   EXPECT_EQ(metric(observe([&] { reads_rows_of_any_length<<<1, 32, 8 * 32 * 4>>>(out.data, 32); }), loads), 32);
-  EXPECT_EQ(metric(observe([&] { adds_halves<<<1, 32>>>(out.data); }), loads), 2 * 5 + 1);  // of s[0] and s[1], too
+  EXPECT_EQ(metric(observe([&] { adds_halves<<<1, 32>>>(out.data); }), loads), 2 * 5 + 1);  // s[0] and s[1] separately
 }
 
 __global__ void one_thread_stores(float* out) {
@@ -483,7 +483,7 @@ __global__ void one_thread_stores(float* out) {
   out[t] = s[33];
 }
 
-// Seven of the eight warps pass the second store without an active lane: fpc, filter, scan2 and others of HeCBench.
+// Seven of the eight warps pass the second store with no active lane, as in HeCBench's fpc, filter, scan2 and others.
 TEST_F(Banks, PredicatedInstructionsCountForWarpsWithoutAnActiveLane) {
 #ifdef __clang__
   GTEST_SKIP() << "clang's blocks are in another order";
@@ -768,7 +768,7 @@ std::vector<float> random_chain(unsigned n) {
 }
 double modelled(const std::function<void()>& launch) { return metric(observe(launch), "gpu__time_duration.sum"); }
 
-/// The distance to the nearest of n points. Each warp begins with its own, or with the first ones.
+/// The distance to the nearest of n points. Each warp begins with its own points, or with the first ones.
 template <bool own>
 __global__ void nearest(float* out, const float* points, int n) {
   const float mine = points[own ? threadIdx.x : threadIdx.x % 32];
@@ -779,7 +779,7 @@ __global__ void nearest(float* out, const float* points, int n) {
     if (fabsf(there - mine) < best) out[threadIdx.x] = best = fabsf(there - mine);
   }
 }
-/// Neighbours add to neighbours, so a warp adds to a line.
+/// Neighbouring threads add to neighbouring words, so a warp adds to one cache line.
 template <class T>
 __global__ void add_to_several(T* sums, unsigned n) {
   atomicAdd(&sums[(blockIdx.x * blockDim.x + threadIdx.x) % n], T{1});
@@ -806,10 +806,10 @@ TEST_F(Runtime, AtomicsOnOneAddressWaitForEachOther) {
   const double one_by_one = modelled([&] { add_to_one<<<64, 256>>>(floats.data); });
   const double by_warp = modelled([&] { add_to_one<<<64, 256>>>(integers.data); });
   EXPECT_GT(one_by_one, 20'000);  // an H200 takes 16.3 us for half as many
-  EXPECT_LT(by_warp, 4'000);      // and there 2.3 us
+  EXPECT_LT(by_warp, 4'000);      // and 2.3 us there
 }
 
-// On an H200, 1,024 blocks of 256 threads, by Nsight Compute.
+// Measured on an H200 with Nsight Compute: 1,024 blocks of 256 threads.
 TEST_F(Runtime, ContendedAtomicsTakeAboutAsLongAsOnAnH200) {
   const on_device<float> floats(std::vector<float>(2048, 0));
   const on_device<int> integers(std::vector<int>(2048, 0));
@@ -860,14 +860,14 @@ TEST_F(Runtime, LoadsThatWaitForEachOtherAreModelledSlower) {
   const on_device<float> scattered(random_chain(1 << 20));
   const double by_addresses = modelled([&] { follow<<<1, 96>>>(out.data, scattered.data, n); });
   EXPECT_GT(by_steps, 3 * together);
-#ifndef __clang__  // it keeps the index
+#ifndef __clang__  // clang keeps the index
   // An int cannot overflow, so nvcc unrolls by four; blockDim.x is unsigned.
   const double by_own_step = modelled([&] { sum_by_own_step<<<1, 96>>>(out.data, in.data, n * 96); });
   EXPECT_LT(by_own_step, by_steps / 2);
 #endif
   EXPECT_GT(by_stores, 3 * together);
   EXPECT_GT(by_addresses, 3 * together);
-  // One slow warp of eight delays the block as much as eight.
+  // One slow warp out of eight delays the block as much as eight slow ones.
   const double by_one = modelled([&] { sum_by_one<<<1, 256>>>(out.data, in.data, n); });
   EXPECT_GT(by_one, 3 * together);
 }

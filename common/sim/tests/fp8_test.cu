@@ -47,7 +47,7 @@ __host__ __device__ void conversions(hash* h) {
       // Also bits that decide ties.
       for (const std::uint32_t rest : {0x0000u, 0x0001u, 0x8000u})
         h[2].add(__nv_cvt_float_to_fp8(same_bits<float>(i << 16 | rest), saturate, as));
-      // Exponents around the format's, and mantissas whose last kept bits and first lost bits are all there are.
+      // Exponents around the format's range, and mantissas with every combination of last kept and first lost bits.
       const std::uint64_t exponent = 1023 - 32 + (i >> 10), sign = i & 1;
       const std::uint64_t wide = sign << 63 | exponent << 52 | std::uint64_t{i >> 1 & 0x1ff} << 43 | (i % 3 == 0);
       h[3].add(__nv_cvt_double_to_fp8(same_bits<double>(wide), saturate, as));
@@ -184,7 +184,7 @@ TEST(Fp8, AVectorOfFourIsOneAccess) {
   scale<<<1, 32>>>(out, in, 2.0f);
   ASSERT_EQ(cudaMemcpy(host, out, sizeof host, cudaMemcpyDefault), cudaSuccess);
   const auto last = static_cast<float4>(host[31]);
-  EXPECT_EQ(last.x, 64.0f);  // 31 is 32 already
+  EXPECT_EQ(last.x, 64.0f);  // 31 was rounded to 32
   EXPECT_EQ(last.y, 128.0f);
   EXPECT_EQ(last.z, 1.0f);
   EXPECT_EQ(last.w, -8.0f);

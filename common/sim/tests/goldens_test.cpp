@@ -44,15 +44,15 @@ const std::set<std::string> exact = {
     "launch__occupancy_limit_blocks",
     "launch__occupancy_limit_warps",
 };
-/// And these where simcc has found an nvcc that gives the kernel as many registers as the one measured with.
+/// And these, if simcc has found an nvcc that gives the kernel as many registers as the nvcc of the measurement.
 const std::set<std::string> exact_by_registers = {
     "launch__occupancy_limit_registers",
     "launch__waves_per_multiprocessor",
     "sm__maximum_warps_per_active_cycle_pct",
 };
 
-/// Kernels of which some counters depend on what nvcc makes of them. A column that contains one of the words is
-/// tabulated, the others are still compared exactly.
+/// Kernels with counters that depend on what nvcc makes of the kernel. A column that contains one of the words is
+/// tabulated; the others are still compared exactly.
 struct exception {
   const char* kernel;
   std::vector<const char*> columns;
@@ -61,20 +61,20 @@ const std::vector<exception> exceptions = {
     // Integer sums to one address: nvcc adds up the warp first and sends one lane.
     {"count_positive", {"global_op_atom"}},
     {"add_int_one", {"global_op_atom"}},
-    // The same in shared memory, whose counters take atomics for neither loads nor stores.
+    // The same in shared memory, whose counters count atomics as neither loads nor stores.
     {"count_in_shared", {"mem_shared"}},
-    // A float sum in shared memory is a load and a compare-and-swap, repeated as often as others come first.
+    // A float sum in shared memory is a load and a compare-and-swap, repeated each time another thread comes first.
     {"add_float_shared", {"mem_shared", "op_shared_ld"}},
-    // How often the loop turns depends on who comes first.
+    // How many turns the loop takes depends on which thread comes first.
     {"multiply_into", {"global_op_atom"}},
     // Lanes that share an address by chance: the hardware counts up to 2 % more sectors than the rounds of lanes
     // explain.
     {"histogram_global", {"sectors_pipe_lsu_mem_global_op_atom"}},
     {"set_bits", {"sectors_pipe_lsu_mem_global_op_atom"}},
     {"add_wide", {"sectors_pipe_lsu_mem_global_op_atom"}},
-    // Where a thread writes depends on who comes first.
+    // Where a thread writes depends on which thread comes first.
     {"append_per_group", {"sectors_pipe_lsu_mem_global_op_st"}},
-    // Which short ifs nvcc predicates, so that warps without an active lane count, too, is not always known here.
+    // Which short ifs nvcc predicates is not always known here; where it does, warps without an active lane count, too.
     {"transpose_tiled_kernel", {"smsp__inst_executed_op_shared"}},
     {"reduce_strided", {"smsp__inst_executed_op_shared"}},
     {"jacobi_tiled", {"smsp__inst_executed_op_shared"}},  // on Arm
@@ -134,7 +134,7 @@ struct difference {
   const golden* of;
   std::string column;
   double hardware, simulated;
-  /// Relative to the hardware; nothing where that is zero and we are not.
+  /// Relative to the hardware; no value if the hardware's count is zero and ours is not.
   std::optional<double> error() const {
     if (hardware == simulated) return 0.0;
     if (hardware == 0) return std::nullopt;
@@ -142,7 +142,7 @@ struct difference {
   }
 };
 
-/// Every line to `path`; per column the median and the 90th percentile of the error's size to the terminal.
+/// Writes every line to `path`, and each column's median and 90th percentile of the error's size to the terminal.
 void tabulate(const std::vector<difference>& differences, const std::string& path) {
   std::ofstream file(path);
   file << "launch,kernel,metric,hardware,simulated,error\n";
@@ -167,7 +167,7 @@ void tabulate(const std::vector<difference>& differences, const std::string& pat
   std::printf("line by line: %s\n", path.c_str());
 }
 
-/// Ranks from 0; equal values share theirs.
+/// Ranks from 0; equal values share a rank.
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<double> result;
   for (const double v : values) {
@@ -216,7 +216,7 @@ agreement print_times(const std::vector<difference>& differences) {
   return result;
 }
 
-/// The launches of one list, and the hardware's counters of the same, which may not yet hold the last ones.
+/// The launches of one list, and the hardware's counters for them, which may not include the last launches yet.
 void replay(bool timed, const std::string& csv, const std::string& table, const agreement& floor) {
   const std::vector<golden> goldens = read_goldens(csv);
   ASSERT_FALSE(goldens.empty()) << csv;

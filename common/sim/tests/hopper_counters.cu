@@ -1,4 +1,4 @@
-// What Hopper's instructions count, one kernel for each. On an H100 or H200
+// What Hopper's instructions count as, one kernel for each. On an H100 or H200
 //   python3 tensor_counters.py measure FILE.csv hopper_counters.cu
 // writes all counters that the GPU has for them; tensor_counters.py compare FILE.csv PROGRAM compares.
 #include <cooperative_groups.h>
@@ -57,7 +57,7 @@ __global__ void bulk_reduce(int* out) {
     WAIT_FOR_STORES;
   }
 }
-/// A box of 64 x 32 words, at (x, 0); x = 48: partly outside.
+/// A box of 64 x 32 words, at (x, 0); with x = 48 it is partly outside.
 __global__ void box_load(const __grid_constant__ CUtensorMap map, int x) {
   __shared__ alignas(1024) int tile[32 * 64];
   __shared__ uint64_t b;

@@ -1,5 +1,5 @@
 // mbarriers, bulk copies, boxes of tensor maps, products of warpgroups, clusters: results against plain loops, and for
-// each way of waiting what is reported if it is missing. Layouts in shared memory come from tensor copies, as on a GPU.
+// each way of waiting, the report if it is missing. Layouts in shared memory come from tensor copies, as on a GPU.
 #include <cooperative_groups.h>
 #include <cuda.h>
 #include <cudaTypedefs.h>
@@ -88,7 +88,7 @@ TEST_F(Hopper, PhasesOfAnMbarrier) {
   EXPECT_EQ(most[0], 64);
   EXPECT_EQ(most[1], 64);
   EXPECT_EQ(most[3], 32);
-  // An H200 counts them as no access.
+  // An H200 does not count them as accesses.
   for (const char* name : {"st", "atom"})
     EXPECT_EQ(metric(c, "smsp__inst_executed_op_shared_" + std::string(name) + ".sum"), 0) << name;
   EXPECT_EQ(metric(c, "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 0);
@@ -103,7 +103,7 @@ __global__ void too_many() {
   if (threadIdx.x == 0) init(&b, 40);
   __syncthreads();
   if (threadIdx.x < 33) arrive(&b);
-  if (threadIdx.x >= 33) arrive(&b);  // the second phase lacks 16
+  if (threadIdx.x >= 33) arrive(&b);  // the second phase lacks 16 arrivals
   wait(&b, 1);
 }
 __global__ void more_at_once() {
@@ -198,7 +198,7 @@ __global__ void move_box(const __grid_constant__ CUtensorMap from, const __grid_
   }
 }
 
-/// A tensor of bytes, or of words of 2 or 4, and the expected contents of a box.
+/// A tensor of bytes, or of words of 2 or 4 bytes, and the expected contents of a box.
 template <unsigned Dimensions>
 void expect_box(unsigned element, const std::vector<cuuint64_t>& size, const std::vector<cuuint32_t>& box,
                 const std::vector<cuuint32_t>& step, CUtensorMapSwizzle swizzle, const box_case& c) {
@@ -220,7 +220,7 @@ void expect_box(unsigned element, const std::vector<cuuint64_t>& size, const std
                                      box.data(), step.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
                                      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
               CUDA_SUCCESS);
-  // Row after row, 16-byte pieces exchanged within lines of the swizzle by the lines' numbers.
+  // Row after row; within each line of the swizzle, the line's number permutes the 16-byte pieces.
   const unsigned row_bytes = box[0] * element;
   const unsigned mask = swizzle == CU_TENSOR_MAP_SWIZZLE_128B  ? 7
                         : swizzle == CU_TENSOR_MAP_SWIZZLE_64B ? 3
@@ -261,7 +261,7 @@ void expect_box(unsigned element, const std::vector<cuuint64_t>& size, const std
   EXPECT_TRUE(counted.reports.empty()) << testing::PrintToString(counted.reports);
   EXPECT_EQ(raw.host(), expected);
   EXPECT_EQ(out.host(), expected_out);
-  // As on an H200: the fill of a box arrives, but does not leave.
+  // As on an H200: the part of a box outside the tensor counts as bytes loaded, but not as bytes stored.
   EXPECT_EQ(metric(counted, "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum"), expected.size());
   EXPECT_EQ(metric(counted, "l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum"), existing);
 }
@@ -620,7 +620,7 @@ __device__ void end_products() {
   asm volatile("wgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-/// A (64, 2 steps), B (2 steps, 16) from global memory by tensor copies, one line of the swizzle wide along k, or along
+/// A (64, 2 steps), B (2 steps, 16) come from global memory by tensor copies, one swizzle line wide along k, or along
 /// m and n. `a` and `b` are stored so that their rows are the boxes' rows.
 template <class T, int TransposeA, int TransposeB>
 __global__ void product(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b, float* c,

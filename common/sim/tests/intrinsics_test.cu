@@ -166,7 +166,7 @@ TEST_F(Halves, EachOperationOfHalfIsRoundedOnce) { check_operations<fp16>(); }
 TEST_F(Halves, EachOperationOfBfloat16IsRoundedOnce) { check_operations<bf16>(); }
 
 TEST_F(Halves, FusedMultiplyAddKeepsTinyAddends) {
-  const nv_bfloat16 a = 1.0625f, tiny = 0x1p-130f;  // a * a lies in the middle of two numbers
+  const nv_bfloat16 a = 1.0625f, tiny = 0x1p-130f;  // a * a lies halfway between two numbers
   EXPECT_EQ(static_cast<float>(__hfma(a, a, tiny)), 1.1328125f);
   EXPECT_EQ(static_cast<float>(__hfma(a, a, -tiny)), 1.125f);
   EXPECT_EQ(static_cast<float>(__hfma(a, a, nv_bfloat16(0))), 1.125f);  // to even
@@ -200,7 +200,7 @@ TEST_F(Halves, ConversionsRoundAsTheySay) {
   EXPECT_EQ(__half_as_ushort(__float2half_rz(1e9f)), 0x7bff);
   EXPECT_EQ(__half_as_ushort(__float2half_ru(-1e9f)), 0xfbff);
   EXPECT_EQ(__half_as_ushort(__float2half_rd(-1e9f)), 0xfc00);
-  EXPECT_EQ(__half_as_ushort(__float2half(0x1p-25f)), 0);  // half the least one: to even
+  EXPECT_EQ(__half_as_ushort(__float2half(0x1p-25f)), 0);  // half the smallest number: rounds to even
   EXPECT_EQ(__half_as_ushort(__float2half(0x1.8p-25f)), 1);
   EXPECT_EQ(__half_as_ushort(__float2half(CUDART_NAN_F)), 0x7fff);
   EXPECT_EQ(__half_as_ushort(__double2half(1 + 0x1p-11 + 0x1p-40)), 0x3c01);  // by way of float it would be 0x3c00
@@ -254,7 +254,7 @@ TEST_F(Halves, PairsWorkHalfByHalf) {
   EXPECT_TRUE(__float22bfloat162_rn(f) == nv_bfloat162(0.5f, -8.0f));
 }
 
-// ---- what an access of a 16-bit type counts as
+// ---- what an access to a 16-bit type counts as
 
 __global__ void halves_in_memory(half2* out, const half2* in, half* scalars, const float* floats) {
   const int i = threadIdx.x;
@@ -305,7 +305,7 @@ __global__ void through_shared(T* out, const T* in) {
   out[threadIdx.x] = tile[1][31 - threadIdx.x];
 }
 
-// g++ guards what has constructors as if it were to construct it; CUDA constructs nothing in shared memory.
+// g++ guards variables that have constructors, as if to construct them; CUDA constructs nothing in shared memory.
 TEST_F(Accesses, SharedArraysOfClassesAreNotConstructed) {
   const managed<half> in(32), out(32);
   in[31] = 7;
@@ -343,7 +343,7 @@ TEST_F(Accesses, CacheHintsKeepTheWidth) {
   EXPECT_EQ(hinted_sectors<double>(), 8);
   EXPECT_EQ(hinted_sectors<short4>(), 8);
   EXPECT_EQ(hinted_sectors<int2>(), 8);
-#ifndef __clang__  // takes the two apart
+#ifndef __clang__  // clang takes the two apart
   EXPECT_EQ(hinted_sectors<ulonglong2>(), 16);
 #endif
   EXPECT_EQ(hinted_sectors<float4>(), 16);
@@ -451,7 +451,7 @@ TEST_F(Arithmetic, FunctionsAtKnownPlaces) {
   EXPECT_EQ(exp10f(3), 1000);
   EXPECT_TRUE(std::isinf(erfinv(1.0)) && std::isnan(erfinv(1.5)) && std::isinf(normcdfinvf(0)));
   for (double x = -5; x < 5; x += 0.37) {
-    EXPECT_NEAR(erfcinv(erfc(x)), x, 1e-4 * (x < -3) + 1e-12);  // near 2, erfc has lost x
+    EXPECT_NEAR(erfcinv(erfc(x)), x, 1e-4 * (x < -3) + 1e-12);  // near 2, erfc has lost digits of x
     if (std::fabs(x) < 2) EXPECT_NEAR(erfinv(erf(x)), x, 1e-12);
     EXPECT_NEAR(sinpi(x), std::sin(x * M_PI), 1e-14);
     EXPECT_NEAR(cospi(x), std::cos(x * M_PI), 1e-14);
@@ -643,7 +643,7 @@ TEST_F(Warps, MatchReduceAndWideShuffles) {
   EXPECT_TRUE(c.reports.empty()) << c.reports[0];
   for (unsigned lane = 0; lane < 32; ++lane) {
     EXPECT_EQ(out[lane], 0x49249249u << (lane % 3));
-    EXPECT_EQ(out[32 + lane], 0u);  // the full mask and 1
+    EXPECT_EQ(out[32 + lane], 0u);  // the full mask plus 1
     EXPECT_EQ(out[64 + lane], 0u);
     EXPECT_EQ(out[96 + lane], 496u);
     EXPECT_EQ(static_cast<int>(out[128 + lane]), -31);

@@ -1,4 +1,4 @@
-// Launches as public programs write them: they compile, run the right kernel, and leave every place where it was.
+// Launches as public programs write them: they compile, run the right kernel, and keep every line and column.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -312,9 +312,9 @@ TEST_F(Launches, KeepLinesAndColumns) {
   const int line_after = __LINE__;
   EXPECT_EQ(line_after - line, 2);
 #ifdef __clang__
-  const int open = 0;  // it reports the call's start
+  const int open = 0;  // clang reports the call's start
 #else
-  const int open = 11;  // g++ its parenthesis
+  const int open = 11;  // g++ reports its parenthesis
 #endif
   EXPECT_EQ(value(), 24 + open);
   EXPECT_EQ(after, 70u + open);

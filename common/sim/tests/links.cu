@@ -1,5 +1,5 @@
-// How long copies and collectives between devices take, by events: on GPUs it measures, on simulated devices it asks
-// the model. With a file of measured lines it compares, and fails if the median error exceeds 15 %, or one of ten 50 %.
+// How long copies and collectives between devices take, by events: measured on GPUs, modelled on simulated devices.
+// With a file of measured lines it compares, and fails if the median error exceeds 15 %, or one in ten exceeds 50 %.
 //   nvcc -O3 -arch=sm_90 links.cu -lnccl -o links; ./links >goldens/nvidia-h200-links.csv
 #include <nccl.h>
 
@@ -44,7 +44,7 @@ struct device_state {
 std::vector<device_state> devices;
 std::map<std::string, double> microseconds;
 
-/// The median of `repeats` times, of one call; the streams of all devices have run it before.
+/// The median time of `repeats` calls, after two to warm up; each begins when the streams of all devices are empty.
 double time_of(int device, int repeats, const std::function<void()>& call) {
   std::vector<double> all;
   for (int k = 0; k < repeats + 2; ++k) {
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   CUDA(cudaGetDeviceProperties(&properties, 0));
   const bool simulated = std::string(properties.name).find("simulated") != std::string::npos;
   const int repeats = simulated ? 1 : 15;
-  const std::size_t most = std::size_t{1} << (simulated ? 24 : 28);  // memory here takes time
+  const std::size_t most = std::size_t{1} << (simulated ? 24 : 28);  // simulated memory takes time
   if (count < 2) {
     std::printf("this needs two devices\n");
     return 77;

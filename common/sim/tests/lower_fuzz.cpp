@@ -302,7 +302,7 @@ TEST(LowerFuzz, ValidPtx) {
     ptx += "}";
     if (const std::size_t comment = ptx.find("//");
         comment != std::string::npos && ptx.find('\n', comment) != std::string::npos)
-      continue;  // a string that ends does not end a comment
+      continue;  // the end of a string does not end a comment
     const auto operand = [&](const char* constraint, int i) {
       return blank() + "\"" + constraint + "\"" + blank() + "(" + values[i] + ")" + blank();
     };

@@ -13,11 +13,11 @@ namespace {
 
 using sim::lower_launches;
 
-/// As an argument of a macro, or in one.
+/// A lowered launch in a macro, or in a macro's argument.
 std::string in_line(const std::string& kernel, const std::string& configuration) {
   return "SIM_KERNEL(" + kernel + ")(::sim::configure(" + configuration + "))";
 }
-/// In ordinary text: on its own line, `before` has it.
+/// In ordinary text: `before` is what precedes it on its line.
 std::string aligned(const std::string& before, const std::string& kernel, const std::string& configuration, int line) {
   const std::string back = "\n#line " + std::to_string(line) + "\n";
   std::size_t column = before.size();

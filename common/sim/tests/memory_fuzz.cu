@@ -1,4 +1,4 @@
-// Random calls of the memory API and kernels that touch random addresses, against a model of what should happen: each
+// Random calls to the memory API and kernels that touch random addresses, against a model of what should happen: each
 // content, each error code, and a report exactly where there is reason for one. Always the same seeds.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ class model {
 
   std::map<address, block> live;
   std::map<address, std::size_t> freed;
-  std::uint64_t number = 0;  ///< of the last one
+  std::uint64_t number = 0;  ///< of the last block
 };
 
 std::uintptr_t address_of(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
@@ -189,7 +189,7 @@ struct MemoryFuzz : testing::Test {
 
   template <class T>
   void touch(bool stores) {
-    // Aligned, except for a few single ones.
+    // Aligned, except for a few accesses by a single lane.
     std::uintptr_t at = some_address();
     int lanes = 1 + static_cast<int>(below(32)), stride = static_cast<int>(below(6)) - 1;
     if (below(3) == 0) lanes = 1;
@@ -208,7 +208,7 @@ struct MemoryFuzz : testing::Test {
     std::vector<std::optional<T>> loaded(static_cast<std::size_t>(lanes));
     const std::string what =
         std::string("global ") + (stores ? "store" : "load") + " of " + std::to_string(sizeof(T)) + " bytes ";
-    std::optional<std::string> place;  // of the first that is out of bounds
+    std::optional<std::string> place;  // of the first lane that is out of bounds
     if (at - 0x2000'0000'0000 >= std::uintptr_t{1} << 37) {
       error = cudaErrorIllegalAddress;
       expected["which is not device memory"] = 1;
@@ -339,7 +339,7 @@ TEST_F(MemoryFuzz, SizesThatOverflow) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
 }
 
-// Last, for what was freed is forgotten then: a program that allocates in a loop comes to the end of the reserved
+// Last, since freed memory is then forgotten: a program that allocates in a loop reaches the end of the reserved
 // range.
 TEST_F(MemoryFuzz, AddressesAreReused) {
   char *kept = nullptr, *p = nullptr;

@@ -154,14 +154,14 @@ TEST_F(Memory, ShiftsByMoreBitsThanThereAre) {
   cudaFree(by);
 }
 
-/// The last reports of host code, as many as there are since `before`, in one text.
+/// All reports of host code since `before`, in one text.
 std::string reports_since(std::size_t before) {
   std::string all;
   for (std::size_t i = before; i < sim::host_faults().size(); ++i) all += sim::host_faults()[i] + '\n';
   return all;
 }
 
-// Each collection has its own reports, even of a line that an earlier one has named.
+// Each collection has its own reports, even about a line that an earlier collection has named.
 TEST_F(Memory, SharedWithTheHostTooEarlyIsReportedInEachCollection) {
   float* managed = nullptr;
   cudaMallocManaged(&managed, 32 * sizeof *managed);

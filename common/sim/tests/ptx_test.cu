@@ -1,5 +1,5 @@
 // Inline PTX: each family of instructions against plain C++, fragments of all shapes and types against plain loops, and
-// what the matrix instructions count.
+// what the matrix instructions count as.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -77,7 +77,7 @@ __global__ void registers(unsigned* out, unsigned long long* wide) {
       "mov.u32 %0, i;\n\t}"
       : "=r"(v[9])
       : "r"(t));
-  // Read, then written; and inputs that an output written first does not change.
+  // Read, then written; and an input that keeps its value although an output is written first.
   v[10] = t;
   asm("add.u32 %0, %0, 1; add.u32 %0, %0, %0;" : "+r"(v[10]));
   asm("mov.u32 %0, 0; add.u32 %0, %0, %1;" : "=r"(v[11]) : "r"(v[10]));
@@ -150,7 +150,7 @@ __global__ void integers(int* out, const int* x, int n) {
   for (int i = 0; i < 24; ++i) out[t * 24 + i] = r[i];
 }
 
-int bits_from(unsigned a, unsigned at, unsigned length, bool is_signed) {  // as the PTX manual's pseudocode
+int bits_from(unsigned a, unsigned at, unsigned length, bool is_signed) {  // as in the PTX manual's pseudocode
   const unsigned msb = 31;
   const unsigned sign_at = std::min(at + length - 1, msb);
   const unsigned sign = is_signed && length > 0 ? a >> sign_at & 1 : 0;
@@ -513,7 +513,7 @@ TEST(Ptx, LoadsAndStoresMatrices) {
   expect_matrices<4, true>(16, 8);
 }
 
-/// A fragment's registers: d of the sums, which are in and out.
+/// Runs the kernel on the registers of fragments; c holds the sums, on input and on output.
 template <class Kernel>
 void run_fragments(Kernel kernel, const std::vector<uint32_t>& a, const std::vector<uint32_t>& b,
                    std::vector<uint32_t>& c, int instructions) {
@@ -577,11 +577,11 @@ __global__ void f64_k4(double* c, const double* a, const double* b) {
   c[2 * threadIdx.x] = d[0], c[2 * threadIdx.x + 1] = d[1];
 }
 
-/// An element's place, by the tables of the PTX manual: element i of a lane of group g at place t in it.
+/// An element's place, by the tables of the PTX manual: element i of the lane at place t in group g.
 struct place {
   int row, column;
 };
-/// `in_register` elements; a has `count`.
+/// A register holds `in_register` elements; a lane holds `count` elements of a.
 place place_of_a(int in_register, int count, int i, int g, int t) {
   const int registers = count / in_register, r = i / in_register, half = 4 * in_register;
   const bool lower = registers == 2 ? r == 1 : r == 1 || r == 3, right = registers == 4 && r >= 2;
@@ -600,7 +600,7 @@ uint32_t as_tf32(int x) {
   const auto f = static_cast<float>(x);
   uint32_t bits;
   std::memcpy(&bits, &f, 4);
-  return bits | 0x1fff;  // which are not read
+  return bits | 0x1fff;  // these bits are not read
 }
 uint32_t as_e4m3(int x) { return __nv_fp8_e4m3(static_cast<float>(x)).__x; }
 uint32_t as_e5m2(int x) { return __nv_fp8_e5m2(static_cast<float>(x)).__x; }
@@ -804,7 +804,7 @@ TEST(Ptx, BarriersInSharedMemory) {
   EXPECT_EQ(counts.metrics.at("smsp__inst_executed_op_ldgsts.sum"), rounds);
 }
 
-// In the style of moderngpu: a macro makes functions of its arguments.
+// In the style of moderngpu: a macro makes functions from its arguments.
 #define DEVICE __device__ inline
 #define SCAN_STEP(name, direction, type, r, op)                     \
   DEVICE int name(int x, int offset, int mask) {                    \

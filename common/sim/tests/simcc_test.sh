@@ -287,7 +287,7 @@ echo '__device__ inline unsigned lane() { unsigned l; asm("mov.u32 %0, %%laneid;
 } >macros.cu
 "$simcc" macros.cu -Iinclude -o macros && ./macros || fail "macros before PTX"
 
-# For these processors, and from g++ 13 on for all, the compiler splits sums of products; a GPU does not.
+# For these processors, and since g++ 13 for all, the compiler splits sums of products; a GPU does not.
 if [[ $(uname -m) == x86_64 ]] && grep -qw fma /proc/cpuinfo; then
   cat >dot.cu <<'END'
 __global__ void dot(float* sum, const float* a, const float* b, int n) {
@@ -305,7 +305,7 @@ int main() {
 END
   "$simcc" dot.cu -Xcompiler -mtune=znver3 -o dot
   SIM_CSV=dot.csv ./dot
-  # The names, the units, the launch.
+  # The rows: the names, the units, the launch.
   fused=$(awk -F '","' '/^"/ { if (++row == 1) for (i = 1; i <= NF; ++i) if ($i == "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum") at = i
                                if (row == 3) print $at }' dot.csv)
   [[ $fused =~ ^100(\.0*)?$ ]] || fail "a sum of products is not FFMA: $fused of 100"

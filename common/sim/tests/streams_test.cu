@@ -78,7 +78,7 @@ TEST_F(Streams, OverlapOnTheModelledClock) {
 
 /// The host copies pageable memory itself, at a fifth of the bandwidth, and does nothing else meanwhile.
 TEST_F(Streams, CopiesFromPageableMemoryKeepTheHostBusy) {
-  constexpr int n = 1 << 20;  // 4 MiB: 84 us, or 419
+  constexpr int n = 1 << 20;  // 4 MiB: 84 us if pinned, 419 us if pageable
   std::vector<int> pageable(n);
   int *pinned = nullptr, *device = nullptr;
   ASSERT_EQ(cudaMallocHost(&pinned, n * sizeof(int)), cudaSuccess);
@@ -93,7 +93,7 @@ TEST_F(Streams, CopiesFromPageableMemoryKeepTheHostBusy) {
                          }).metrics;
     EXPECT_EQ(metrics.at("bytes_to_device"), 4 * n);
     EXPECT_EQ(metrics.at("pageable_bytes"), is_pinned ? 0 : 4 * n);
-    EXPECT_NEAR(metrics.at("stream_time"), is_pinned ? 83'886 : 420'416, 100);  // the fill is after the copy, then
+    EXPECT_NEAR(metrics.at("stream_time"), is_pinned ? 83'886 : 420'416, 100);  // pageable: the fill follows the copy
     EXPECT_EQ(metrics.at("waits"), 0);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
@@ -176,7 +176,6 @@ TEST_F(Streams, WorkOfDestroyedOnesIsWaitedFor) {
   EXPECT_EQ(sim::host_faults().size(), before);
 }
 
-// The codes are those that CUDA's documentation of cudaEventElapsedTime names.
 TEST_F(Streams, WorkInOneThatIsGoneIsNotInTheGivenOne) {
   int* device = nullptr;
   cudaStream_t given = nullptr;
@@ -196,6 +195,7 @@ TEST_F(Streams, WorkInOneThatIsGoneIsNotInTheGivenOne) {
   cudaFree(device);
 }
 
+// The codes are those that CUDA's documentation of cudaEventElapsedTime names.
 TEST_F(Streams, EventsWithoutATime) {
   cudaEvent_t start, stop, never, untimed;
   for (cudaEvent_t* e : {&start, &stop, &never}) cudaEventCreate(e);
@@ -230,7 +230,7 @@ TEST_F(Streams, EventsWithoutATime) {
       << early;
   EXPECT_EQ(ms, -1);
   cudaDeviceSynchronize();
-  // Programs that ask again are right: later, or until there is a time.
+  // Programs that ask again are correct, whether they ask later or until there is a time.
   enqueue();
   EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaErrorNotReady);
   EXPECT_EQ(cudaEventSynchronize(stop), cudaSuccess);
@@ -252,7 +252,7 @@ TEST_F(Streams, HostFunctionsCallNoCuda) {
   ASSERT_EQ(cudaMallocManaged(&managed, 128), cudaSuccess);
   cudaMemset(managed, 0, 128);
   const std::size_t before = sim::host_faults().size();
-  // Its stream's earlier work is over, and a later kernel waits for it.
+  // Its stream's earlier work is over when a host function runs, and a later kernel waits for the function.
   increment<<<1, 32, 0, stream>>>(managed, 32);
   cudaLaunchHostFunc(
       stream, [](void* p) { static_cast<int*>(p)[1] += 10; }, managed);
@@ -384,7 +384,7 @@ TEST_F(Streams, MemoryOfHostFunctions) {
   EXPECT_EQ(sim::host_faults().size(), before) << sim::host_faults().back();
 }
 
-// A waiter for a function's signal comes after everything that the function came after.
+// A thread that waits for a host function's signal comes after everything that the function came after.
 TEST_F(Streams, AHostFunctionLetsAnotherThreadGoOn) {
   cudaStream_t stream, other;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
@@ -438,7 +438,7 @@ TEST_F(Streams, AGraphReadsALocalThatIsGone) {
   cudaFree(data);
 }
 
-// Here it may even throw; what follows does not belong to it.
+// Here a host function may even throw; what follows does not count as part of it.
 TEST_F(Streams, AHostFunctionThrows) {
   const std::size_t before = sim::host_faults().size();
   EXPECT_THROW(cudaLaunchHostFunc(

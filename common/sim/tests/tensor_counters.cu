@@ -1,4 +1,4 @@
-// What the instructions on matrices count, one kernel for each: tensor_counters.py compares with an H200.
+// What the instructions on matrices count as, one kernel for each: tensor_counters.py compares with an H200.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>

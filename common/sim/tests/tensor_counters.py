@@ -23,7 +23,7 @@ l1tex__data_bank_conflicts_pipe_lsu_mem_shared\w*|smsp__inst_executed""".replace
 WANTED_OF_HOPPER = r"""|\w*(tma|utma|ublk|gmma|dshared|dsmem|cluster|bulk)\w*|lts__t_(sectors|requests|bytes)(_srcunit_tex)?(_op_\w+)?|
 l1tex__m_(xbar2l1tex_read|l1tex2xbar_write)_(sectors|bytes)\w*|smsp__inst_executed_op_shared_atom\w*""".replace("\n", "")
 WANTED_OF_LINKS = r"nvl[rt]x__bytes(_data_user)?"
-# Patterns of a kernel and of a counter, and why the two cannot be compared.
+# Patterns of a kernel's and a counter's name, and why the GPU's count and ours cannot be compared.
 NOT_COMPARED = [
     (r".*", r"smsp__inst_executed\.sum", "compilers differ in their instructions"),
     (r"load_same_in_all_blocks", r"nvlrx.*", "each multiprocessor's L1 has what other blocks of it have loaded"),
@@ -82,7 +82,7 @@ def compare(path, program):
             if why_not:
                 left_out[why_not[0]] += 1
                 continue
-            # nvcc predicates the last turns of an unrolled loop: the GPU counts those instructions even if no lane is on.
+            # nvcc predicates the last turns of an unrolled loop: the GPU counts those instructions even if no lane is active.
             value = h.get(metric.replace(".sum", "_pred_on_any.sum")) or value
             counted = float((s[metric] or "0").replace(",", ""))
             if float(value) == counted:

@@ -66,7 +66,7 @@ bool measure(const char* what, double accesses, double most, Launch launch) {
 }
 
 int main(int argc, char** argv) {
-  const int n = argc > 1 ? std::atoi(argv[1]) : 2048, m = n / 8;  // elements on a side; of the matmul
+  const int n = argc > 1 ? std::atoi(argv[1]) : 2048, m = n / 8;  // elements on a side; m: of the matmul
   float *in = nullptr, *out = nullptr;
   const std::size_t bytes = sizeof(float) * n * n;
   if (cudaMalloc(&in, bytes) != cudaSuccess || cudaMalloc(&out, bytes) != cudaSuccess) return 1;

@@ -41,7 +41,7 @@ TEST_F(Waits, SpinLocks) {
 }
 
 // Lane 0 fills its records to a different point in each block: it is interrupted at each of its hooks in turn, and lane
-// 1 then has the lock from begin to end.
+// 1 then holds the lock from beginning to end.
 __global__ void lock_after_many_loads(const int* words, int* locks, int* sums) {
   int ones = 0;
   if (threadIdx.x == 0)
@@ -63,7 +63,7 @@ TEST_F(Waits, AnInterruptedLockOrdersItsHolders) {
   EXPECT_EQ(sums.host().back(), blocks + 1);
 }
 
-// A grid-wide barrier by hand: each of its blocks has 100 KiB of shared memory, of which a multiprocessor has 228.
+// A hand-written grid-wide barrier: each block has 100 KiB of shared memory, and a multiprocessor has 228 KiB.
 __global__ void meet_in_a_counter(int* arrived) {
   extern __shared__ char most_of_shared_memory[];
   atomicAdd(arrived, 1);
@@ -102,7 +102,7 @@ TEST_F(Waits, Infinite) {
 }
 
 // The number of polls is the kernel's only state. Compilers keep it in a floating-point register if calls preserve
-// those.
+// such registers.
 __global__ void poll_for_long(const volatile int* flag, float* polls) {
   float count = 0;
   while (*flag == 0 && count < 100000.0f) count += 1;

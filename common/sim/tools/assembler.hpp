@@ -16,7 +16,7 @@ struct macro {
 };
 using macro_table = std::map<std::string, macro, std::less<>>;
 
-/// Replaces `asm("..." : outputs : inputs : clobbers)` by the statements of ptx.hpp. The operands' expressions stay in
+/// Replaces `asm("..." : outputs : inputs : clobbers)` with ptx.hpp's statements. The operands' expressions stay in
 /// place, and everything keeps its line and, outside macros and their arguments, its column. `known`: the macros of
 /// earlier files; adds this file's.
 std::vector<edit> assembler_edits(const std::string& source, const std::vector<token>& tokens,

@@ -119,7 +119,7 @@ struct computation {
   unsigned arithmetic = 0;  // floating point
   unsigned own_arrays = 0;  // accesses to the thread's own arrays, which no hook reports
   std::array<unsigned, counts> count{};
-  std::map<string, unsigned> writes;             // how often it changes each register
+  std::map<string, unsigned> writes;             // how many times it changes each register
   std::vector<std::pair<string, string>> steps;  // pointer += step
   std::set<string> addresses;                    // registers that hold access addresses
   void add(const computation& other) {
@@ -260,7 +260,7 @@ class editor {
     if (const string ours = ours_for(callee); !ours.empty())
       lines_[i].replace(lines_[i].find(callee), callee.size(), ours);
   }
-  /// Replaces such a function's address by our function's. The program may have a variable with that name.
+  /// Replaces such a function's address with our function's. The program may have a variable with that name.
   void redirect_pointers(std::size_t i) {
     string& l = lines_[i];
     const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };

@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/// Replaces each launch `K<<<C>>>` by the expansion of SIM_KERNEL(K)(::sim::configure(C)) (sim/launch.h). With the help
+/// Turns each launch `K<<<C>>>` into the expansion of SIM_KERNEL(K)(::sim::configure(C)) (sim/launch.h). With the help
 /// of #line, everything keeps its line and, outside macros and their arguments, its column. An invalid launch becomes a
 /// refusal. `kernels`: the names of the kernels in the file's headers; adds the file's own.
 std::vector<edit> launch_edits(const std::string& source, const std::vector<token>& tokens,

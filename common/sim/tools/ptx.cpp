@@ -59,7 +59,7 @@ words tokens_of_ptx(const string& text) {
   return tokens;
 }
 
-// Special registers that are functions of sim/ptx.h, by name without %; the others are expressions.
+// Special registers that are functions in sim/ptx.h, by name without %; the others are expressions.
 const std::map<string, string, std::less<>>& special_registers() {
   static const auto& all = *[] {
     auto* table = new std::map<string, string, std::less<>>;

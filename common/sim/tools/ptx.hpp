@@ -1,4 +1,4 @@
-// Translates inline PTX to C++: one call of a function of sim/ptx.h per instruction.
+// Translates inline PTX to C++: one call to a function in sim/ptx.h per instruction.
 #pragma once
 
 #include <string>

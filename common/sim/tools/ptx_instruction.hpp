@@ -156,7 +156,7 @@ class instruction {
   std::vector<operand> operands_;
 };
 
-/// Translates the instructions of one family, such as mul.lo.s32 and mul.f32, into calls of functions of sim/ptx.h.
+/// Translates the instructions of one family, such as mul.lo.s32 and mul.f32, into calls to functions in sim/ptx.h.
 using family = string (*)(instruction&);
 /// The family of an instruction's name, such as mul; null if it is not simulated.
 family family_of(string_view name);

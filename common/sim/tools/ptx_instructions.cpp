@@ -1,4 +1,4 @@
-// The families of PTX instructions: their modifiers, and the function of sim/ptx.h that each calls.
+// The families of PTX instructions: their modifiers, and the function in sim/ptx.h that each calls.
 #include "ptx_instruction.hpp"
 
 #include <functional>

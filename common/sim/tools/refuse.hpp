@@ -1,4 +1,4 @@
-// Features that the simulated device cannot run: TMA, thread-block clusters, textures, missing libraries.
+// Features that the simulated device cannot run: mipmapped textures, kernels compiled at run time, missing libraries.
 #pragma once
 
 #include <string>

@@ -5,8 +5,8 @@
 //
 // It takes nvcc's options: the applicable ones go to the host compiler, the others have no effect.
 //
-// If nvcc is installed, simcc asks it how many registers the kernels take, for occupancy: for programs, and for objects
-// with --registers. nvcc runs concurrently with the host compiler; if it cannot compile a file, simcc guesses.
+// If nvcc is installed, simcc asks it how many registers the kernels take, to know their occupancy. It does so for
+// programs, and for objects with --registers. nvcc runs beside the host compiler; if it fails on a file, simcc guesses.
 // With --checked-calls, for graded programs, calls through pointers reach only functions that a program may call
 // (src/guard.hpp).
 //

@@ -98,7 +98,7 @@ class reader {
     return false;
   }
 
-  /// Whether there is a = outside default arguments and lambda captures.
+  /// Whether there is an = outside default arguments and lambda captures.
   bool has_value(std::size_t begin, std::size_t end) const {
     int depth = 0;
     for (std::size_t i = begin; i < end; ++i) {

@@ -5,7 +5,7 @@ namespace lab00 {
 namespace {
 
 __global__ void add_twice_kernel(float* out, const float* x, const float* y, int n) {
-  // TODO(lab00.add_twice_correct): the whole grid has gridDim.x * blockDim.x threads. Only the first so many elements
+  // TODO(lab00.add_twice_correct): the whole grid has gridDim.x * blockDim.x threads. Only that many elements
   // are computed. Turn the `if` into a loop.
   // TODO(lab00.add_twice_sectors): in each round the threads of a warp take neighbours.
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -14,7 +14,7 @@ __global__ void outer_product_kernel(float* out, const float* column, const floa
 
 void outer_product(float* out, const float* column, const float* row, int rows, int columns, cudaStream_t stream) {
   const dim3 block(32, 8);  // 32 threads in x, 8 in y: a warp has one threadIdx.y
-  const dim3 grid(1, 1);    // TODO(lab00.outer_product_correct): as many blocks as cover all columns and all rows
+  const dim3 grid(1, 1);    // TODO(lab00.outer_product_correct): enough blocks to cover all columns and all rows
   outer_product_kernel<<<grid, block, 0, stream>>>(out, column, row, rows, columns);
 }
 

@@ -116,7 +116,7 @@ test_case sum(int64_t n) { return sums("sum", lab::part::host, 1, n); }
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   for (int64_t blocks : {1, 2, 3, 7, 128}) all.push_back(twice(256 * blocks));
-  // 1, primes, one below and one above a warp and a block, and one that fills a device.
+  // 1, primes, one less and one more than a warp and a block, and one that fills a device.
   for (int64_t n : {1, 31, 33, 255, 256, 257, 1000, 1021, 65'535, 65'537}) all.push_back(add(n));
   for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 1},
                                       {1, 37},

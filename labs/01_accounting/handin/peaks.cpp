@@ -4,7 +4,7 @@
 namespace lab01 {
 
 void triad(float* a, const float* b, const float* c, float scale, std::size_t n) {
-  // TODO(lab01.triad_throughput): how often does each element of `a` cross the bus here, and how often must it?
+  // TODO(lab01.triad_throughput): how many times does each element of `a` cross the bus here, and how many must it?
   for (std::size_t i = 0; i < n; ++i) a[i] = scale * c[i];
   for (std::size_t i = 0; i < n; ++i) a[i] += b[i];
 }

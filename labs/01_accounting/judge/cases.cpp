@@ -298,7 +298,7 @@ void add_formats(std::vector<test_case>& all) {
     return std::isnan(got[1]) ? "" : fmt::format("of value = NaN: got {}, expected NaN", got[1]);
   };
   all.push_back(std::move(special));
-  // So near a tie that a float cannot tell them from it.
+  // So near a tie that a float cannot tell the difference.
   all.push_back(rows_case(stored, "near_ties", fixed({5, 10, 1.0004882822, 5, 10, 1.0014648427, 8, 7, -1.003906251})));
   all.push_back(rows_case(stored, "drawn", [](std::uint64_t seed) {
     lab::random_sizes size(seed);

@@ -113,7 +113,7 @@ class simulated_machine : public machine {
   std::vector<int> throttled_series;  ///< the last call of each series of throttled calls without a rest
   double elapsed() const { return now_; }
   int clock_reads = 0;
-  static constexpr int most_clock_reads = 1 << 15;  ///< each one asks the grader
+  static constexpr int most_clock_reads = 1 << 15;  ///< each one is a request to the grader
   static constexpr int most_calls = 1 << 23;        ///< more than a benchmark needs, few enough for the grader
 
  private:

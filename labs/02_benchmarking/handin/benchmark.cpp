@@ -1,4 +1,4 @@
-// A benchmark that believes everything it is told. It times something; find out what, and what it should.
+// A benchmark that believes everything it is told. It times something; find out what, and what it should time.
 #include "benchmark.hpp"
 
 #include <algorithm>

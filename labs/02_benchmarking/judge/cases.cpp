@@ -476,7 +476,7 @@ test_case sampling_case(int64_t needed) {
       return text("made ", calls, " calls, but read the clock after only ", timings, " of them");
     if (!(all_rounds <= 1e9)) return text("called it ", calls, " times");
     std::vector<float> x;
-    double seconds = std::numeric_limits<double>::infinity();  // the least of three: others may use the machine, too
+    double seconds = std::numeric_limits<double>::infinity();  // the minimum of three: others may use the machine, too
     for (int i = 0; i < 3; ++i) {
       x.assign(before[0].as<float>().begin(), before[0].as<float>().end());
       const double start = lab::raw_seconds();

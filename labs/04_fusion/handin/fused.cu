@@ -18,7 +18,7 @@ __global__ void sin2_plus_cos2_kernel(float* out, const float* in, int n) {
 __global__ void bias_gelu_residual_kernel(float* out, const float* in, const float* bias, const float* residual,
                                           int rows, int columns) {
   // TODO(lab04.bias_gelu_residual_correct): out(r, c) = residual(r, c) + gelu(in(r, c) + bias(c))
-  // TODO(lab04.bias_gelu_residual_fused): one bias serves a whole column. How often is it loaded?
+  // TODO(lab04.bias_gelu_residual_fused): one bias serves a whole column. How many times is it loaded?
   (void)out, (void)in, (void)bias, (void)residual, (void)rows, (void)columns;  // delete once they are used
 }
 

@@ -6,7 +6,7 @@
 namespace lab04 {
 
 void gelu_host(float* out, const float* in, std::size_t n) {
-  // TODO(lab04.gelu_host_throughput): how often does each element come from memory, and how often does it go back?
+  // TODO(lab04.gelu_host_throughput): how many times does each element come from memory, and how many does it go back?
   for (std::size_t i = 0; i < n; ++i) out[i] = in[i] * in[i];
   for (std::size_t i = 0; i < n; ++i) out[i] = out[i] * in[i];
   for (std::size_t i = 0; i < n; ++i) out[i] = 0.044715f * out[i];

@@ -12,7 +12,7 @@
 
 namespace lab05 {
 
-/// One call of a function of `network`.
+/// One call to a function of `network`.
 struct network_call {
   enum kind : std::int64_t { forward, drop, backward };
   std::int64_t what = forward, layer = 0;

@@ -1,4 +1,4 @@
-// A training step that keeps only what a plan keeps. The skeleton's gradients are right, and it keeps everything.
+// A training step that keeps only what a plan keeps. The skeleton's gradients are right, but it keeps everything.
 #include "recomputation.hpp"
 
 namespace lab05 {

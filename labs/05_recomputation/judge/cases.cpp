@@ -107,7 +107,7 @@ test_case backward(const std::string& entry, int64_t n) {
   return result;
 }
 
-/// Forward and backward on the host. What the submission keeps in between, the last output, is up to it.
+/// Forward and backward on the host. What it keeps in between (the last output) is up to the submission.
 test_case chain_host(int64_t n) {
   test_case result = backward("chain_host", n);
   result.where = lab::part::host;

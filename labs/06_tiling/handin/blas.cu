@@ -8,7 +8,7 @@
 namespace lab06 {
 namespace {
 
-/// Every call of cuBLAS returns a status: check it, or a refused call passes for a wrong result.
+/// Every call to cuBLAS returns a status: check it, or a refused call passes for a wrong result.
 [[maybe_unused]] void expect(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS)
     throw std::runtime_error("cuBLAS refused the call: error " + std::to_string(status) +

@@ -71,7 +71,7 @@ matrix stored(int64_t rows, int64_t columns, bool is_transposed) {
 }
 matrix transposed(const matrix& x) { return {x.first, x.column_step, x.row_step}; }
 
-/// A call of cuBLAS: C = alpha A B + beta C, for one or more matrices in the same buffers.
+/// A call to cuBLAS: C = alpha A B + beta C, for one or more matrices in the same buffers.
 struct library_product {
   shape s;
   std::vector<matrix> a = {}, b = {}, c = {};
@@ -379,8 +379,8 @@ std::vector<double> listing() { return {8, 4, 100.0 * 16 / 29, 4, 32 + 32 / 4, 0
 std::vector<test_case> cases() {
   std::vector<test_case> all;
   // 1, primes, one below and one above the tiles' widths, vectors, depths not divisible by a tile's; all sides
-  // but one divisible, and at most one step along k; 4 more than 8 of the widest tiles, where a grid for a tile
-  // one wider lacks a block; and one deeper than twice the counted one, with no side divisible by a tile's.
+  // but one divisible, and at most one step along k; 4 more than 8 of the widest tiles, where a grid for tiles
+  // that are one wider lacks a block; and one deeper than twice the counted one, with no side divisible by a tile's.
   const shape shapes[] = {{1, 1, 1},      {1, 37, 5},     {37, 1, 3},     {5, 7, 1},       {31, 33, 32},
                           {33, 31, 9},    {64, 64, 64},   {65, 63, 17},   {129, 127, 31},  {128, 128, 8},
                           {128, 4, 12},   {20, 260, 36},  {257, 131, 20}, {256, 256, 256}, {128, 256, 4},

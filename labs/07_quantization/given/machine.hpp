@@ -1,11 +1,11 @@
-// Lab 07: a product, a kernel and a device, as the numbers that decide how many waves the product takes.
+// Lab 07: a product, a kernel and a device, as the numbers that determine how many waves the product takes.
 #pragma once
 
 #include <cstdint>
 
 namespace lab07 {
 
-/// C (m, n) = A (m, k) B (k, n). Sizes are at least 1 and at most 2^40; the number of tiles fits an int64.
+/// C (m, n) = A (m, k) B (k, n). Sizes are at least 1 and at most 2^40; the number of tiles fits in an int64.
 struct shape {
   std::int64_t m, n, k;
 };

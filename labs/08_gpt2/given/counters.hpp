@@ -29,7 +29,7 @@ inline void check_cupti(CUptiResult status) {
 #define RANGE_PARAMETERS(counters, call) \
   (counters).parameters<CUpti_RangeProfiler_##call##_Params>(CUpti_RangeProfiler_##call##_Params_STRUCT_SIZE)
 
-/// Counters that CUPTI reads in a program's ranges. The program must run as often as cuptiRangeProfilerStop asks.
+/// Counters that CUPTI reads in a program's ranges. The program must run as many times as cuptiRangeProfilerStop asks.
 class range_counters {
  public:
   /// `ranges`: how many ranges each run has.
@@ -86,7 +86,7 @@ class range_counters {
   }
 
  private:
-  /// CUPTI's parameters begin with their size; what is not set must be zero.
+  /// CUPTI's parameter structs begin with their size; what is not set must be zero.
   template <class Parameters>
   static Parameters sized(std::size_t bytes) {
     Parameters p{};

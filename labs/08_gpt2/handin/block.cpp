@@ -19,7 +19,7 @@ using input = Eigen::Map<const matrix>;
 
 void attention_heads(float* out, const float* qkv, int tokens, int channels, int heads) {
   // TODO(lab08.attention_heads_throughput): a head's columns as a Map with an outer stride; two products without
-  // temporaries; softmax in place. Then: a row that sees t + 1 tokens needs no scores of the others.
+  // temporaries; softmax in place. Then: a row that sees t + 1 tokens needs no scores for the others.
   const int size = channels / heads;
   const auto at = [&](int token, int part, int column) {  // part 0: queries, 1: keys, 2: values
     return qkv[(static_cast<std::ptrdiff_t>(token) * 3 + part) * channels + column];
@@ -45,8 +45,8 @@ void attention_heads(float* out, const float* qkv, int tokens, int channels, int
 
 void residual_norm(float* stream, float* normalized, const float* x, const float* y, const float* weight,
                    const float* bias, int rows, int channels) {
-  // TODO(lab08.residual_norm_throughput): sums and distances by expressions over a row. How often does each number go
-  // through memory if an expression covers the whole matrix? And if it covers one row?
+  // TODO(lab08.residual_norm_throughput): sums and distances by expressions over a row. How many times does each number
+  // go through memory if an expression covers the whole matrix? And if it covers one row?
   const input before(x, rows, channels), change(y, rows, channels);
   Eigen::Map<matrix> sums(stream, rows, channels), out(normalized, rows, channels);
   for (int r = 0; r < rows; ++r) {

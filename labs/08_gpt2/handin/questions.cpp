@@ -16,7 +16,7 @@ std::uint64_t time_waiting_for_host(const timeline&) { return 0; }
 // TODO(lab08.overlap_asked): three kernels may run at the same time.
 std::uint64_t time_overlapping(const timeline&) { return 0; }
 
-// TODO(lab08.ahead_asked): launches and begins, in which order?
+// TODO(lab08.ahead_asked): if one kernel is launched when another begins, which comes first?
 int most_waiting(const timeline&) { return 0; }
 
 }  // namespace lab08

@@ -18,7 +18,7 @@ namespace {
 
 using namespace lab08;
 
-/// Input 0 is a table of arguments with `width` doubles per row and parameter 0 rows; for each row, `f` writes
+/// Input 0 is a table of arguments, with `width` doubles per row; parameter 0 says how many rows. For each, `f` writes
 /// `results` doubles to output 0.
 template <int width, int results, class F>
 void rows(const lab::call& c, F f) {
@@ -27,7 +27,7 @@ void rows(const lab::call& c, F f) {
 
 shape shape_at(const double* in) { return {in[0], in[1], in[2], in[3], in[4], in[5]}; }
 
-/// The exception that operations throw: it has no base class, so only a handler of all exceptions catches it.
+/// The exception that operations throw: it has no base class, so only a handler for all exceptions catches it.
 struct failed {
   int step;
 };
@@ -347,7 +347,7 @@ constexpr lab::entry table[] = {
            *out = seconds_without_waits(in, static_cast<int>(in[5]), in[4]);
          });
      }},
-    // Code given for your predictions: 1 if bytes decide, 0 if FLOPs do, for attention, MLP and logits, cold and warm.
+    // Code given for your predictions: 1 if bound by bytes, 0 by FLOPs, for attention, MLP and logits, cold and warm.
     {"study", lab::part::host,
      [](const lab::call& c) {
        const double *in = c.input<double>(0), flops = in[0], dram = in[1], l2 = in[2];
@@ -360,7 +360,7 @@ constexpr lab::entry table[] = {
      }},
     // Given for your predictions: for each kind of kernel of the unfused pass, the modelled microseconds of its longest
     // launch on an H200, as ./course profile gpt2 --backend sim showed them for the tiny model on 2026-11-23. The test
-    // gpt2.unfused.sim checks that softmax's are still the longest, by half.
+    // gpt2.unfused.sim checks that softmax's are still the longest, by 50 %.
     {"profile", lab::part::host,
      [](const lab::call& c) {
        const double longest[] = {9.31, 16.20, 2.4, 2.52, 2.55, 2.53};

@@ -178,7 +178,7 @@ std::vector<double> attention_of(const std::vector<float>& qkv, int batch, int t
   return out;
 }
 
-/// Tiles of 64 keys and of 64 or 128 queries: partial, full, and one token more; from 257 on bf16 tiles differently.
+/// Tiles of 64 keys and of 64 or 128 queries: partial, full, and one token more; from 257 on, bf16's tiles differ.
 template <class T>
 void expect_attention(void (*attention)(T*, const T*, int, int, int, cudaStream_t), double allowed,
                       std::initializer_list<int> lengths) {

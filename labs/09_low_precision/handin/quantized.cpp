@@ -17,7 +17,7 @@ void matvec_int8(float* y, const std::int8_t* q, const float* scale, const float
 
 void matvec_int4(float* y, const std::uint8_t* q, const float* scale, const float* x, std::size_t rows,
                  std::size_t columns) {
-  // TODO(lab09.matvec_correct): where are the two numbers of a byte?
+  // TODO(lab09.matvec_correct): where in a byte are its two numbers?
   // TODO(lab09.int4_throughput): four numbers in 16 bits, and no shuffle.
   (void)q, (void)scale, (void)x, (void)columns;  // delete this line once they are used
   for (std::size_t r = 0; r < rows; ++r) y[r] = 0.0f;

@@ -30,7 +30,7 @@ void gemm_mma(bf16* c, const bf16* a, const bf16* b, int m, int n, int k, cudaSt
 }
 
 void gemm_pipelined(bf16* c, const bf16* a, const bf16* b, int m, int n, int k, cudaStream_t stream) {
-  // TODO(lab09.pipelined_correct): at least three buffers. Which of them may a copy overwrite, and from when on?
+  // TODO(lab09.pipelined_correct): at least three buffers. Which of them may a copy overwrite, and when?
   // TODO(lab09.pipelined_copies): a chunk of 16 bytes outside the matrix becomes zeros without being read.
   // TODO(lab09.gemm_throughput): tiles, warps' parts, depth and buffers are numbers: try several.
   gemm_mma(c, a, b, m, n, k, stream);

@@ -816,7 +816,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(gemm(entry, {size(1, 20), 8 * size(66, 90), 16}));
     all.push_back(gemm(entry, {size(1, 20), 8, 8 * size(130, 150)}));
   }
-  // More tiles of 256 columns than a GPU has multiprocessors: if the grid fits the GPU, a block computes several.
+  // More tiles of 256 columns than a GPU has multiprocessors: if the grid fits on the GPU, a block computes several.
   all.push_back(gemm("gemm_pipelined", {size(1, 20), 256 * size(133, 136), 8}));
   return all;
 }

@@ -24,7 +24,7 @@ std::int64_t token_bytes(const shape& s, std::int64_t position) {
 }
 
 double intensity(const shape& s, std::int64_t position) {
-  // TODO(lab10.formulas_correct): how many multiply-adds is a weight in? And a number of the cache?
+  // TODO(lab10.formulas_correct): how many multiply-adds is a weight in? And a number in the cache?
   (void)s, (void)position;  // delete this line, too
   return 0;
 }

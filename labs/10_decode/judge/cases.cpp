@@ -711,7 +711,7 @@ std::vector<test_case> cases() {
   all.push_back(tokens("counted", counted, 255));
   all.push_back(tokens("wide", {1, 1032, 1, 1, 64, 8, 9, 4}, 1));
   all.push_back(
-      tokens("wide_mlp", {1, 8, 1, 1, 64, 12'600, 9, 4}, 1));  // more rows than warps run at a time; x exceeds 48 KiB
+      tokens("wide_mlp", {1, 8, 1, 1, 64, 12'600, 9, 4}, 1));      // more rows than warps at a time; x exceeds 48 KiB
   all.push_back(tokens("deep", {17, 16, 2, 1, 64, 8, 20, 4}, 2));  // one layer more than Llama 3.2 1B
   all.push_back(tokens("tiny", tiny, 0, 4));
   all.push_back(tokens("tiny", tiny, 2, 1));
@@ -760,7 +760,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   const int64_t cached = 16 * draw(57, 63);
   all.push_back(lab::like("attend/8:2x128-1023of1024", attend(8, 2, 128, cached, cached - 1)));
   all.push_back(lab::like("rotate_append/8:2x64-700of1000", rotate_append(8, 2, 64, draw(800, 1500), draw(300, 799))));
-  // The same number of weights: for 8 hidden numbers fewer in each of two layers, 48 more tokens in the vocabulary.
+  // The same number of weights: 8 fewer hidden numbers in each of two layers, but 48 more tokens in the vocabulary.
   shape other = counted;
   const int64_t fewer = draw(1, 8);
   other.hidden -= 8 * fewer, other.vocabulary += 48 * fewer, other.capacity += draw(1, 99);

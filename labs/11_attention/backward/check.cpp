@@ -70,7 +70,7 @@ struct reference {
   }
 };
 
-/// Inputs that are floats, as doubles.
+/// Inputs: values of floats, stored as doubles.
 struct problem {
   problem(const shape& of, double spread) : s(of) {
     std::mt19937 random(11);  // NOLINT(cert-msc51-cpp): the same in each run

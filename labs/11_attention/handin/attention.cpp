@@ -1,4 +1,4 @@
-// What tiles cost, results joined, and attention on one core. The last is correct but slow.
+// What tiles cost, joined results, and attention on one core. The last is correct but slow.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ std::int64_t computed_scores(std::int64_t tokens, std::int64_t queries, std::int
 
 std::int64_t loaded_bytes(std::int64_t tokens, std::int64_t size, std::int64_t bytes, std::int64_t queries,
                           std::int64_t keys, bool causal) {
-  // TODO(lab11.tiles_correct): Q once; K and V as often as what?
+  // TODO(lab11.tiles_correct): Q is loaded once. How many times are K and V loaded?
   (void)tokens, (void)size, (void)bytes, (void)queries, (void)keys, (void)causal;  // delete this line, too
   return 0;
 }
@@ -30,7 +30,7 @@ void merge(float* out, float* lse, const float* other_out, const float* other_ls
 void attention_host(float* out, float* lse, const float* q, const float* k, const float* v, std::size_t tokens,
                     std::size_t size, bool causal) {
   // TODO(lab11.host_throughput): a query at a time, one score after the other. What can 8 or 16 lanes do at once, and
-  // what can several queries share? A row of scores as long as the text is what the contract does not want, either.
+  // what can several queries share? The contract does not want a row of scores as long as the text, either.
   const float scale = 1.0f / std::sqrt(static_cast<float>(size));
   std::vector<float> weights(tokens);
   for (std::size_t i = 0; i < tokens; ++i) {

@@ -8,7 +8,7 @@ int ceil_div(int a, int b) { return (a - 1) / b + 1; }
 
 __global__ void fp32_kernel(float* out, float* lse, const float* q, const float* k, const float* v, int tokens,
                             int size, bool causal) {
-  // TODO(lab11.fp32_correct): for each tile of K and V: scores, a new maximum, what was summed up so far scaled to it.
+  // TODO(lab11.fp32_correct): for each tile of K and V: scores, a new maximum, and the sums so far scaled to it.
   // TODO(lab11.fp32_traffic): what does a block keep of Q, and where?
   // TODO(lab11.causal_traffic): which is the last tile that a block needs?
   (void)out, (void)lse, (void)q, (void)k, (void)v, (void)tokens, (void)size, (void)causal;  // delete once used

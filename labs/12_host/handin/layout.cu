@@ -1,4 +1,4 @@
-// The same results in another order of accesses: attention, and totals that several cores write. Both are right, and
+// The same results in another order of accesses: attention, and totals that several cores write. Both are right, but
 // wait for the slowest memory.
 #include <algorithm>
 #include <cmath>

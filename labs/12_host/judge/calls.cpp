@@ -158,7 +158,7 @@ struct through_a_cache : watcher {
   cache seen;
 };
 
-/// Records the accesses to a worker's totals, the last place stored to, and how often a 64-bit total had grown by the
+/// Records the accesses to a worker's totals, the last place stored to, and how often a 64-bit total had grown at the
 /// next access to any memory.
 struct within : watcher {
   void see(std::uintptr_t address, std::size_t size, bool store) override {
@@ -340,7 +340,7 @@ void run_count_positive(const lab::call& c) {
 
 constexpr int most_parts = 1000, functions = 2, states = 2;
 
-/// The `state` given to a pool points here, to nothing that a pool must not change, such as a part's length.
+/// The `state` given to a pool points here, and not to data that a pool must not change, such as a part's length.
 std::array<char, states> names_of_states;
 struct operation;
 operation& operation_of(const void* state);

@@ -188,7 +188,7 @@ test_case habit_case(const std::string& entry, int64_t times) {
 
 // ---- tokens -------------------------------------------------------------------------------------------------------
 
-/// The range of a model's numbers. If small, how a halved state is rounded decides; if large, a state needs more than
+/// The range of a model's numbers. If small, the rounding of a halved state matters; if large, a state needs more than
 /// 32 bits, and so does its product with a number of `head`; if below zero, all sums are far below the smallest int.
 enum class numbers { usual, small, large, below_zero };
 
@@ -503,7 +503,7 @@ std::vector<double> records() {
   return {4, 3, 2, 1, 2457983.0 / 200, 9919 * 0.727, (1346.0 + 485 + 63) / 4258, 0x40 - 0x10};
 }
 
-/// Computed from the figures of given/h100.md; SEEN.md has the measurements. The least p for which the GPU computes W x
+/// Computed from the figures of given/h100.md; SEEN.md has the measurements. The first p for which the GPU computes W x
 /// faster than one core at n = 2^p, and the same if W is copied there first; microseconds for eight parts in four
 /// streams, where each copy hides the kernels of earlier parts.
 std::vector<double> h100() {

@@ -6,7 +6,7 @@ namespace lab13 {
 namespace {
 
 __global__ void normalize(float* out, const float* in, int size) {
-  __shared__ unsigned largest;  // the bits of a float that is not negative have its order
+  __shared__ unsigned largest;  // the bits of non-negative floats sort as the floats do
   const float* row = in + blockIdx.x * size;
   if (threadIdx.x == 0) largest = 0;
   __syncthreads();

@@ -1,5 +1,5 @@
 // Softmax, cross-entropy and their gradient, in one launch. A row has 50257 logits: too many for a thread, and too many
-// rows to read three times.
+// to read three times.
 #include <lab/device.hpp>
 
 #include "training.hpp"

@@ -1,4 +1,4 @@
-// What to keep, and the order of a training step. This version fits one micro-batch and a budget without end.
+// What to keep, and the order of a training step. This version is for one micro-batch and an unlimited budget.
 #include "training.hpp"
 
 namespace lab14 {

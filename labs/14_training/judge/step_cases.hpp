@@ -79,7 +79,7 @@ inline std::string shown(const keep_flags& keep) {
   return text + (keep.size() > 40 ? "..." : "");
 }
 
-/// The budget is `percent` of the way from the least possible to that of all layers. The seed draws the sizes, which
+/// The budget is `percent` of the way from the least possible to that for all layers. The seed draws the sizes, which
 /// are small for few layers, so that a message can be followed.
 inline lab::test_case choose_layers_case(int layers, int percent) {
   lab::test_case result;
@@ -93,7 +93,7 @@ inline lab::test_case choose_layers_case(int layers, int percent) {
     const std::int64_t residual = layers <= 4 ? draw(1, 9) : draw(1, std::int64_t{1} << 36);
     const std::int64_t inner = residual * draw(1, 15) + draw(0, residual);
     const std::int64_t least = (layers + 1) * residual + inner, most = least + (layers - 1) * inner;
-    if (percent > 100'000) {  // for more layers than 32 bits count; the last 32 bits are fewer than there are
+    if (percent > 100'000) {  // fits more layers than 32 bits count, but the low 32 bits of their number are fewer
       const std::int64_t few = draw(1, 15), fit = (draw(1, 1000) << 32) + draw(0, layers - 1);
       return lab::buffers(std::vector<std::int64_t>{few, 1, layers + 1 + few * fit});
     }

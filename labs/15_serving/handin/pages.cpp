@@ -5,7 +5,7 @@ namespace lab15 {
 
 struct pager {
   int pages, page_tokens;
-  // TODO(lab15.pages_correct): what must be known of a page, and of a sequence?
+  // TODO(lab15.pages_correct): what must be known about a page, and about a sequence?
 };
 
 pager* make_pager(int pages, int page_tokens) { return new pager{pages, page_tokens}; }

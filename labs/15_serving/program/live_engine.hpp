@@ -1,5 +1,5 @@
 // A server in real time: your scheduler calls it, your pager keeps its memory, and requests arrive from other threads
-// while it runs. What a step takes is what it takes here.
+// while it runs. A step takes as long as this machine needs.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@ class live_engine final : public engine {
  public:
   struct figures {
     int steps = 0, preemptions = 0;
-    std::int64_t generated = 0, computed = 0, shared = 0;  ///< tokens; of those of admissions, not computed as shared
+    std::int64_t generated = 0, computed = 0, shared = 0;  ///< tokens; shared: at admissions, found in shared pages
   };
 
-  /// Serves `requests` of them.
+  /// Serves this many `requests`.
   live_engine(const llama::checkpoint& model, int slots, int pages, int requests)
       : model_(model, pages),
         ends_(model.ends),
@@ -67,7 +67,7 @@ class live_engine final : public engine {
     if (!r.finished) throw misuse(failure_);
     return {};
   }
-  /// Its last token is one that ends a text.
+  /// Whether its last token is one that ends a text.
   bool stopped(int request) {
     const std::scoped_lock lock(mutex_);
     return ends_text(all_.at(at(request)).tokens.back());
@@ -219,7 +219,7 @@ class live_engine final : public engine {
   std::unique_ptr<pager, void (*)(pager*)> pager_;
   std::vector<one*> running_;
   figures seen_;
-  // Clients read tokens and `finished`, and add requests; all else is of the scheduler's thread.
+  // Clients read tokens and `finished`, and add requests; all else belongs to the scheduler's thread.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<one> all_;

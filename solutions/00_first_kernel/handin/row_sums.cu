@@ -12,7 +12,7 @@ __global__ void row_sums_kernel(float* out, const float* in) {
   const int t = threadIdx.x;
   tile[t] = in[blockIdx.x * 256 + t];
   for (int half = 128; half > 0; half /= 2) {
-    __syncthreads();  // all threads of the block come here, also those that have nothing left to add
+    __syncthreads();  // all threads of the block come here, including those that have nothing left to add
     if (t < half) tile[t] += tile[t + half];
   }
   if (t == 0) out[blockIdx.x] = tile[0];

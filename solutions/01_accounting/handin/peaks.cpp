@@ -31,8 +31,8 @@ void iterate(float* out, const float* in, const float* c, std::int64_t rounds) {
 
 }  // namespace
 
-// One pass, and the compiler's own vectors: whatever else was tried was slower on the machine at hand. __restrict__
-// says what the contract promises, so no test for overlap stands in front of the loop.
+// One pass, and the compiler's own vectors: everything else we tried was slower on the machine at hand. __restrict__
+// says what the contract promises, so no test for overlap precedes the loop.
 void triad(float* __restrict__ a, const float* __restrict__ b, const float* __restrict__ c, float scale,
            std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + scale * c[i];

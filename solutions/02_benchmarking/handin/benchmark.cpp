@@ -108,7 +108,7 @@ class bencher {
   }
   //! [warm_up]
 
-  /// Below the highest clock that was seen here, which need not be the highest that there is.
+  /// Below the highest clock that was seen here, which need not be the highest possible.
   bool throttled(const sample& s) const { return s.clock < 0.98 * best_clock_; }
 
   /// The samples that were not throttled, sorted.

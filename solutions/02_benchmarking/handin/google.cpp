@@ -44,8 +44,8 @@ void time_scale(benchmark::State& state) {
 //! [loops]
 
 //! [sort]
-/// Each iteration sorts other numbers: sorted ones take less time, and a branch predictor remembers those that it has
-/// seen. New numbers are not timed.
+/// Each iteration sorts new numbers: sorted ones take less time, and a branch predictor remembers those that it has
+/// seen. Making new numbers is not timed.
 void time_sort(benchmark::State& state) {
   unsigned seed = 0;
   for (auto _ : state) {
@@ -67,7 +67,7 @@ void register_benchmarks() {
   benchmark::RegisterBenchmark("sort", time_sort)->Arg(1 << 10)->Arg(1 << 14);
 }
 
-/// U counts pairs in which the first series has the larger value, ties by half.
+/// U counts pairs in which the first series has the larger value; a tie counts as half.
 double p_value(std::span<const double> one, std::span<const double> other) {
   std::vector<double> first(one.begin(), one.end()), second(other.begin(), other.end());
   std::sort(first.begin(), first.end());

@@ -58,7 +58,7 @@ __device__ float gelu_of(float x) {
   return __fdividef(x, 1.0f + __expf(-2.0f * u));
 }
 
-constexpr int rows_together = 64;  // the bias is loaded once for so many rows: less than 1 % of the bytes
+constexpr int rows_together = 64;  // the bias is loaded once for this many rows: less than 1 % of the bytes
 
 // A thread walks down its columns, so that their bias stays in registers; a warp touches neighbours.
 template <int width>
@@ -85,7 +85,7 @@ __global__ void bias_gelu_residual_kernel(float* out,             // (rows, colu
 // ---- rows ----------------------------------------------------------------------------------------------------------
 
 //! [reduced]
-/// `value` of all lanes of the warp, combined; in every lane.
+/// `value` of all lanes of the warp, combined; every lane gets the result.
 template <class operation>
 __device__ float reduced(float value, operation combine) {
   for (int distance = 16; distance > 0; distance /= 2) value = combine(value, __shfl_xor_sync(~0u, value, distance));
@@ -112,7 +112,7 @@ __device__ finding from_all_warps(finding mine, finding nothing) {
 }
 //! [from_all_warps]
 
-/// The thread's part of a row; `beyond` stands for what lies behind its end.
+/// The thread's part of a row; `beyond` stands for what lies past its end.
 template <int width, int kept>
 __device__ void load_row(float (&x)[kept], const float* row, int columns, float beyond) {
 #pragma unroll
@@ -159,7 +159,7 @@ __global__ void layernorm_kernel(float* out,       // (rows, columns)
     if (c < columns) mine.squares += (x[k] - own_mean) * (x[k] - own_mean);
   }
   mine.squares = sum_of(mine.squares);
-  // Squared distances from the row's mean are those from the part's mean, and what the means lie apart (Chan, Golub and
+  // Squared distances from the row's mean are those from the part's mean, plus those between means (Chan, Golub and
   // LeVeque, 1979): no cancellation, and the mean need not be known first.
   const spread part = from_all_warps(mine, spread{});
   const float mean = sum_of(part.sum) / columns;

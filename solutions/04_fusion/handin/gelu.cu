@@ -1,5 +1,5 @@
-// GELU in one kernel: each element is read once, written once, and stays in registers between. With that much done the
-// rest is lab 03: 16 bytes per lane, and enough of them on their way. Hints that bypass a cache cost it 1 % on an H200.
+// GELU in one kernel: each element is read once, written once, and stays in registers in between. With that done, the
+// rest is lab 03: 16 bytes per lane, and enough of them in flight. Hints that bypass a cache cost it 1 % on an H200.
 #include <lab/device.hpp>
 
 #include "fusion.hpp"

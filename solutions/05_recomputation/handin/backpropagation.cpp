@@ -9,7 +9,7 @@ void backpropagate(network& net, const std::uint8_t* keep, std::size_t layers) {
     net.forward(i);
     if (i > 0 && !keep[i - 1]) net.drop(i - 1);
   }
-  // What is there now: the kept ones, and the last.
+  // Held now: the kept activations, and the last one.
   //! [backward]
   for (std::size_t i = layers; i-- > 0;) {
     if (i > 0 && !keep[i - 1]) {

@@ -9,7 +9,7 @@
 namespace lab05 {
 namespace {
 
-constexpr std::size_t block = 512;  // two arrays of them fit the L1 cache many times
+constexpr std::size_t block = 512;  // two arrays of this size fit in the L1 cache many times over
 
 void sigmoids(float* __restrict__ out, const float* __restrict__ in, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = sigmoid_of(in[i]);

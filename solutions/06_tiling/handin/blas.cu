@@ -39,7 +39,7 @@ void blas_block(cublasHandle_t blas, float alpha, block<const float> a, block<co
 }
 
 //! [batched]
-// A head's matrices begin head_dim after those of the head before; its tokens are whole rows of qkv apart.
+// A head's matrices begin head_dim elements after those of the previous head; its tokens are whole rows of qkv apart.
 void blas_scores(cublasHandle_t blas, float* scores, const float* qkv, int tokens, int heads, int head_dim) {
   const int width = heads * head_dim, row = 3 * width;
   const float *q = qkv, *k = q + width;

@@ -15,7 +15,7 @@ constexpr std::size_t lanes = 16, rows = 12;
 #else
 constexpr std::size_t lanes = 8, rows = 6;
 #endif
-// clang splits vectors of 64 bytes in two, unless told: with twice as many sums as registers that is 0.45 of the speed.
+// clang splits vectors of 64 bytes in two, unless told not to: with twice as many sums as registers, 0.45 of the speed.
 #ifdef __clang__
 #define WHOLE_VECTORS __attribute__((min_vector_width(8 * lanes * sizeof(float))))
 #else
@@ -36,7 +36,7 @@ void pack_a(float* to, const float* a, std::size_t k, std::size_t height, std::s
       for (std::size_t r = 0; r < rows; ++r) *to++ = r0 + r < height ? a[(r0 + r) * k + i] : 0.0f;
 }
 
-/// The same of B, along its columns.
+/// The same for B, along its columns.
 void pack_b(float* to, const float* b, std::size_t n, std::size_t width, std::size_t count) {
   for (std::size_t q0 = 0; q0 < width; q0 += columns)
     for (std::size_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// Hill climbing from a few configurations that are known to be good somewhere: the fastest neighbour of where we are,
+// Hill climbing from a few configurations that are known to be good somewhere: it moves to the fastest neighbour,
 // as long as it is faster. Neighbours differ in one size by a factor of two. What is left of the measurements goes to
 // the next start.
 #include "tune.hpp"

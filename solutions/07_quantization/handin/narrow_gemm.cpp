@@ -1,6 +1,6 @@
 // A product with few columns on one core. Rows of b are padded with zeros to whole vector registers, once; then a tile
 // of rows x vectors sums stays in registers while it goes along k. The last register of a row may be mostly padding:
-// the time goes up in steps of its width, and is flat between.
+// the time goes up in steps of its width, and is flat in between.
 #include <array>
 #include <utility>
 #include <vector>
@@ -15,7 +15,7 @@ constexpr std::size_t lanes = 16, registers = 24;
 #else
 constexpr std::size_t lanes = 8, registers = 12;
 #endif
-// clang splits vectors of 64 bytes in two, unless told.
+// clang splits vectors of 64 bytes in two, unless told not to.
 #ifdef __clang__
 #define WHOLE_VECTORS __attribute__((min_vector_width(8 * lanes * sizeof(float))))
 #else

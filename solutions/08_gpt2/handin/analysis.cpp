@@ -1,4 +1,4 @@
-// What each block must do, what that takes on a given machine at least, and the study's figures corrected.
+// What each block must do, the minimum time for it on a given machine, and the study's figures, corrected.
 #include <algorithm>
 
 #include "forward.hpp"

@@ -11,13 +11,13 @@ namespace {
 using Eigen::Index;
 using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using input = Eigen::Map<const matrix>;
-using columns = Eigen::Map<const matrix, 0, Eigen::OuterStride<>>;  // some of a wider matrix's
+using columns = Eigen::Map<const matrix, 0, Eigen::OuterStride<>>;  // some columns of a wider matrix
 using row = Eigen::Map<const Eigen::Array<float, 1, Eigen::Dynamic>>;
 
 }  // namespace
 
 void attention_heads(float* out, const float* qkv, int tokens, int channels, int heads) {
-  // So many rows of scores at a time stay in L2, and what none of them sees is not computed.
+  // This many rows of scores at a time stay in L2; scores of keys that none of them sees are not computed.
   constexpr Index strip = 64;
   const Index size = channels / heads;
   const float scale = 1.0f / std::sqrt(static_cast<float>(size));

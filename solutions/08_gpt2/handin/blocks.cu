@@ -18,7 +18,7 @@ struct larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-/// `value` of all lanes of the row's `warps`, combined; in every lane. Each use needs a `partial` of its own.
+/// Combines `value` of all lanes of the row's `warps`, for every lane. Each use needs a `partial` of its own.
 template <int warps, class operation>
 __device__ float reduced(float value, float* partial, operation combine) {
   for (int distance = 16; distance > 0; distance /= 2) value = combine(value, __shfl_xor_sync(~0u, value, distance));

@@ -1,4 +1,4 @@
-// What to do about a timeline: five questions, by what changes where a kernel is launched, begins or ends.
+// What to do about a timeline: five questions, answered by what changes when a kernel is launched, begins or ends.
 #include <algorithm>
 #include <map>
 
@@ -29,7 +29,7 @@ void walk(const timeline& of, const Stretch& nothing_changes, const Change& chan
   }
 }
 
-/// How many kernels run, by block or by stream; those of which none runs are not in it.
+/// How many kernels run, by block or by stream; blocks and streams without a running kernel are left out.
 template <class Key>
 class running {
  public:

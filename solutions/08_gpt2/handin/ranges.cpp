@@ -1,4 +1,4 @@
-// Where the ranges go: an object a block, in a scope of its own, so that an exception ends it as well.
+// Where the ranges go: one object per block, in a scope of its own, so that an exception ends it as well.
 #include "forward.hpp"
 
 namespace lab08 {

@@ -83,7 +83,7 @@ timeline trace(const std::function<void()>& pass) {
   for (const CUpti_ActivityKind kind : kinds) check_cupti(cuptiActivityEnable(kind));
   pass();
   if (cudaDeviceSynchronize() != cudaSuccess) throw std::runtime_error("the pass failed");
-  check_cupti(cuptiActivityFlushAll(0));  // calls take: not under the lock
+  check_cupti(cuptiActivityFlushAll(0));  // this calls `take`, which locks `mutex`
   for (const CUpti_ActivityKind kind : kinds) check_cupti(cuptiActivityDisable(kind));
 
   const std::scoped_lock lock(mutex);

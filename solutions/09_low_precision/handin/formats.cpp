@@ -10,7 +10,7 @@
 namespace lab09 {
 namespace {
 
-/// What tells the formats apart. Bits of a tf32 number are those of a float: `below` of them are unused.
+/// How the formats differ. The bits of a tf32 number are those of a float: the lowest `below` are unused.
 struct layout {
   int exponent, fraction, below;
   bool infinities;
@@ -67,7 +67,7 @@ void pack(std::uint8_t* to, std::size_t group, const Code& code) {
   for (std::size_t i = 0; i < group / 2; ++i) to[i] = static_cast<std::uint8_t>(code(i) | code(i + group / 2) << 4);
 }
 
-/// And out again.
+/// Takes number i of a group out again.
 std::uint8_t unpacked(const std::uint8_t* from, std::size_t group, std::size_t i) {
   return i < group / 2 ? from[i] & 15 : from[i - group / 2] >> 4;
 }

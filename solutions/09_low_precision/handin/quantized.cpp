@@ -150,7 +150,7 @@ void matvec_int8(float* y, const std::int8_t* q, const float* scale, const float
 //! [int8]
 
 // A byte has numbers i and i + 32: the lower halves of 32 bytes are the first 32 numbers, in order. Each is 8 too
-// large, so the sum begins with what that will add, taken off.
+// large, so the sum starts at minus what that will add.
 void matvec_int4(float* y, const std::uint8_t* q, const float* scale, const float* x, std::size_t rows,
                  std::size_t columns) {
   const rounded_vector in = rounded(x, columns);

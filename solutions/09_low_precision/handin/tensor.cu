@@ -1,5 +1,5 @@
 // The matrix product on tensor cores. wmma hides which lane holds what; mma and ldmatrix show it, and the layout in
-// shared memory becomes ours to choose; asynchronous copies hide the way from global memory. What each rung brings:
+// shared memory becomes ours to choose; asynchronous copies hide the latency of global memory. What each rung brings:
 // WORKLOG.md.
 #include <cuda_pipeline.h>
 #include <mma.h>
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(128) wmma_kernel(bf16* c, const bf16* a, const
     //! [wmma]
     __syncthreads();
   }
-  // Which lane holds which sum is not known: by way of shared memory.
+  // Which lane holds which sum is not known, so they go through shared memory.
   for (int u = 0; u < 2; ++u)
     for (int v = 0; v < 2; ++v)
       wmma::store_matrix_sync(&sums[row + 16 * u][column + 16 * v], sum[u][v], edge + 4, wmma::mem_row_major);
@@ -92,7 +92,7 @@ struct tiling {
 
 //! [swizzle]
 /// Where a chunk of a tile lies, in chunks. 8 chunks of 16 bytes are all 32 banks. ldmatrix reads the same chunk of 8
-/// rows at once: without the exclusive or they would all be in the same four banks.
+/// rows at once: without the exclusive-or they would all be in the same four banks.
 template <int tile_columns>
 __device__ int place(int row, int column) {
   constexpr int across = tile_columns / chunk, rows_per_line = across < 8 ? 8 / across : 1;
@@ -120,8 +120,8 @@ struct warp_product {
   }
 
   /// Four matrices of 8 x 8 at a time: lanes 0 to 15 name the 16 rows of the left half, 16 to 31 those of the right.
-  /// Where a lane's rows are is computed once: 16 rows further the place is 16 rows further, and chunks further along a
-  /// row an exclusive or.
+  /// Where a lane's row lies in the tile is computed once: moving down 16 rows is an addition, and moving along the row
+  /// by chunks is an exclusive-or.
   __device__ void load_a(factors& f, const uint4* tile_a, int i, int u) const {
     lab::ldmatrix(f.a[u], tile_a + (at_a ^ i / chunk) + 16 * u * (tile::depth / chunk));
   }
@@ -157,7 +157,7 @@ struct warp_product {
     }
   }
 
-  /// Multiplies f, and loads the factors of other 16 steps meanwhile: one load before each column of products.
+  /// Multiplies f, and loads the factors of another 16 steps meanwhile: one load before each column of products.
   __device__ void multiply(const factors& f, factors& next, const uint4* tile_a, const uint4* tile_b, int i) {
     static_assert(2 * high == wide, "as many loads as columns");
     multiply(f, [&](int v) { v % 2 == 0 ? load_b(next, tile_b, i, v) : load_a(next, tile_a, i, v / 2); });
@@ -228,7 +228,7 @@ __global__ void __launch_bounds__(by_mma::threads)
 }
 
 /// Copies the tiles of one step along k after the other, asynchronously. `whole`: all lie inside the matrices. A thread
-/// copies the same chunk of every so-many-th row. 8 divides that step, so that `place` moves on by whole rows.
+/// copies the same chunk of every step_a-th or step_b-th row. 8 divides these, so that `place` moves by whole rows.
 template <class tile, bool whole>
 struct tile_copies {
   static constexpr int across_a = tile::depth / chunk, across_b = tile::columns / chunk;
@@ -274,7 +274,7 @@ struct tile_copies {
 
 // As many blocks as multiprocessors; each computes one part of C after the other. While one buffer is used, copies into
 // the others are under way; those for a block's next part begin before it stores this one. The factors of the next 16
-// steps are loaded from shared memory between the products of these, across tiles too, so that the tensor cores never
+// steps are loaded from shared memory between the current products, even across tiles, so that the tensor cores never
 // wait for either. The loop is unrolled over the buffers, so that their addresses cost no instructions. Parts are taken
 // in groups of 8 rows, column by column: those computed at the same time share rows of A and columns of B in L2.
 template <class tile, bool whole>
@@ -331,7 +331,7 @@ __global__ void __launch_bounds__(tile::threads) pipelined_kernel(bf16* __restri
     }
     const int r = r0, q = q0;
     if (part + static_cast<int>(gridDim.x) < across * down) {
-      __syncthreads();  // the last loads, for nothing, are over
+      __syncthreads();  // the last loads, which nothing needs, are over
       start(part + gridDim.x);
     }
     product.store(c, r, q, m, n);

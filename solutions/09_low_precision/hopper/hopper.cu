@@ -69,7 +69,7 @@ __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(threads)
 
   const int role = threadIdx.x / warpgroup, thread = threadIdx.x % warpgroup;
   if (role == 0) {
-    fewer_registers<24>();  // the others need them: 128 sums a thread
+    fewer_registers<24>();  // the others need them: 128 sums per thread
     if (thread == 0)
       for (int pair = blockIdx.x / 2; pair < pairs; pair += clusters) {
         const int r0 = row_of(pair), q0 = column_of(pair);

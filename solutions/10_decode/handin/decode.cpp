@@ -94,7 +94,7 @@ float widened(std::uint16_t bits) {
   return result;
 }
 
-/// `count` rows, `apart` rows from each other. `x` has the even and the odd numbers of each vector of weights apart.
+/// `count` rows, `apart` rows from each other. In `x`, even and odd numbers for each vector of weights are separate.
 template <std::size_t count>
 void multiply(float* y, const std::uint16_t* w, const float* x, const float* plain, std::size_t columns,
               std::size_t apart) {

@@ -149,7 +149,7 @@ void launch_product(float* y, const bf16* w, const float* x, const bf16* norm, c
 
 // ---- the cache ----------------------------------------------------------------------------------------------------
 
-/// Two neighbouring numbers, turned.
+/// Two neighbouring numbers, rotated.
 __device__ float2 rotated(const float* from, const float* turn) {
   const float2 in = *reinterpret_cast<const float2*>(from), by = *reinterpret_cast<const float2*>(turn);
   return make_float2(in.x * by.x - in.y * by.y, in.y * by.x + in.x * by.y);
@@ -181,7 +181,7 @@ constexpr int warps = 8, threads = 32 * warps;
 /// 2^x, where x <= 0.
 __device__ float power_of_2(float x) { return exp2f(x); }
 
-/// What a group of lanes, a warp, a block has seen for one query head: the largest exponent, the sum of weights, a
+/// What a group of lanes, a warp or a block has seen for one query head: the largest exponent, the sum of weights, a
 /// lane's 8 sums of values.
 struct partial {
   float most = -INFINITY, total = 0.0f, sum[8] = {};
@@ -498,7 +498,7 @@ void decode_token(float* logits, const model& m, const state& s, cudaStream_t st
   int* const done = reinterpret_cast<int*>(workspace + static_cast<std::size_t>(heads) * most_parts * (size + 2));
   const std::size_t cache_of_layer = static_cast<std::size_t>(kv_heads) * capacity * size;
 
-  // Not early: whatever wrote the weights is over when the next kernel begins.
+  // Not launched early, so what wrote the weights has ended when the next kernel begins.
   embed_kernel<<<ceil_div(std::max(width, kv_heads), threads), threads, 0, stream>>>(x, m.embedding, s.token, width,
                                                                                      done, kv_heads);
   LAB_CUDA_CHECK(cudaGetLastError());
@@ -524,7 +524,7 @@ void generate(int* chosen, float* logits, const model& m, const state& s, int co
   //! [generate]
   LAB_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   decode_token(logits, m, s, stream);
-  auto* const best_of = reinterpret_cast<candidate*>(s.scratch);  // x and all after it have done their work
+  auto* const best_of = reinterpret_cast<candidate*>(s.scratch);  // x and all after it are no longer needed
   launch(choose_kernel, choose_blocks, choose_threads, stream, best_of, logits, m.shape.vocabulary);
   launch(advance_kernel, 1, 32, stream, chosen, best_of, s.token, s.position);
   LAB_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));

@@ -1,5 +1,5 @@
 // Attention's backward pass. Each score is computed twice: once by the block of its query, which adds up d_q, and once
-// by the block of its key, which adds up d_k and d_v. So no two blocks add to the same row, and sums have one order.
+// by the block of its key, which adds up d_k and d_v. So no two blocks add to one row, and the order of sums is fixed.
 #include "backward.hpp"
 
 #include <lab/device.hpp>
@@ -19,7 +19,7 @@ struct sides {
 __device__ float4& four(float* of) { return *reinterpret_cast<float4*>(of); }
 __device__ const float4& four(const float* of) { return *reinterpret_cast<const float4*>(of); }
 
-/// Rows `first` and so on; those after the last become zeros.
+/// Copies rows from `first` on into a tile; those after the last become zeros.
 template <int size>
 __device__ void fetch(float* tile, const float* from, int first, int tokens) {
   for (int i = threadIdx.x * 4; i < rows_of_tile * size; i += sides<size>::threads * 4) {
@@ -30,7 +30,7 @@ __device__ void fetch(float* tile, const float* from, int first, int tokens) {
   }
 }
 
-/// A thread's part of a row of its own, by tiles, so that each warp asks for whole rows.
+/// Loads a thread's part of its row, through tiles, so that each warp asks for whole rows.
 template <int size>
 __device__ void take(float (&to)[own], float* tile, const float* from, int first, int tokens, int row, int share) {
   for (int part = 0; part < rows_of_block; part += rows_of_tile) {
@@ -43,7 +43,7 @@ __device__ void take(float (&to)[own], float* tile, const float* from, int first
   }
 }
 
-/// The other way.
+/// Stores it in the same way.
 template <int size>
 __device__ void give(float* to, float* tile, const float (&from)[own], int first, int tokens, int row, int share) {
   for (int part = 0; part < rows_of_block; part += rows_of_tile) {

@@ -1,4 +1,4 @@
-// What tiles cost, results joined, and attention on one core. As on a device, the scores of a few queries and a tile of
+// What tiles cost, joined results, and attention on one core. As on a device, the scores of a few queries and a tile of
 // keys stay close: 12 x 256 of them (6 x 256 without AVX-512) in L1, between two products whose sums are in registers.
 #include <algorithm>
 #include <cmath>

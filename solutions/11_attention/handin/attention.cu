@@ -28,7 +28,7 @@ float factor_of(int size) { return log2_e / sqrtf(static_cast<float>(size)); }
 
 // ---- FP32 ---------------------------------------------------------------------------------------------------------
 
-// A thread has 64 columns of one query, of its sum of values too: half of a head of 128, so that two neighbours share
+// A thread has 64 columns of one query and of its sum of values: half of a head of 128, so that two neighbours share
 // a query. All lanes of a warp read the same row of a tile, which is one wavefront.
 constexpr int fp32_queries = 64, fp32_keys = 32, own = 64, at_once = 8;
 
@@ -157,7 +157,7 @@ __device__ void copy_16(uint4* to, const bf16* from, bool inside) {
       : "memory");
 }
 
-/// Rows `first` and so on, asynchronously; rows after the last become zeros.
+/// Copies rows from `first` on, asynchronously; rows after the last become zeros.
 template <class s, int rows>
 __device__ void fetch(uint4* tile, const bf16* from, int first, int tokens) {
   constexpr int step = s::threads / s::chunks;
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(s::threads, 2)
   extern __shared__ uint4 shared[];
   uint4 *const q_tile = shared, *const tiles = shared + s::queries * s::chunks;
   const std::size_t head = static_cast<std::size_t>(blockIdx.x) * tokens;
-  // The blocks with the longest way come first, so that none of them is left to the end.
+  // The blocks with the most work come first, so that none of them is left to the end.
   const int first = static_cast<int>(gridDim.y - 1 - blockIdx.y) * s::queries;
   const int seen = causal ? min(first + s::queries, tokens) : tokens, steps = (seen - 1) / s::keys + 1;
   const int lane = threadIdx.x % 32, row = lane / 4, pair = lane % 4 * 2;
@@ -329,7 +329,7 @@ void launch_bf16(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16
                                                                                              factor_of(s::size));
 }
 
-/// Two parts read each factor of K and V for twice as many products; if there are few queries, more blocks count more.
+/// Two parts read each factor of K and V for twice as many products; if there are few queries, more blocks matter more.
 template <int size>
 void choose_bf16(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16* v, int heads, int tokens, bool causal,
                  cudaStream_t stream) {
@@ -343,7 +343,7 @@ void choose_bf16(bf16* out, float* lse, const bf16* q, const bf16* k, const bf16
 
 constexpr int decode_warps = 8, decode_threads = 32 * decode_warps;
 
-/// What a group of lanes, a warp, a block has seen: the largest exponent, the sum of weights, a lane's 8 sums of
+/// What a group of lanes, a warp or a block has seen: the largest exponent, the sum of weights, a lane's 8 sums of
 /// values.
 struct partial {
   float most = -INFINITY, total = 0.0f, sum[8] = {};
@@ -365,7 +365,7 @@ __device__ void widen(float (&to)[8], uint4 from) {
   for (int i = 0; i < 8; ++i) to[i] = __uint_as_float(i % 2 ? words[i / 2] & 0xFFFF0000u : words[i / 2] << 16);
 }
 
-/// `size / 8` lanes read a key together, 16 bytes each, and so a warp several keys, several times before it computes.
+/// `size / 8` lanes read a key together, 16 bytes each. A warp reads several keys, several times before computing.
 template <int size>
 __global__ void __launch_bounds__(decode_threads)
     decode_kernel(bf16* __restrict__ out, float* __restrict__ workspace, const bf16* __restrict__ q,

@@ -1,4 +1,4 @@
-// Lab 11's attention with the Tensor Memory Accelerator (TMA) and wgmma. results/compare.py measures it beside cuDNN's.
+// Lab 11's attention with the Tensor Memory Accelerator (TMA) and wgmma. results/compare.py compares it with cuDNN's.
 //
 // A block has two or three groups of 128 threads, with 64 queries each, and a thread that copies queries, and tiles of
 // 128 keys and values, into two buffers each. While the tensor cores multiply a tile's weights by its values, a group
@@ -28,7 +28,7 @@ __device__ float power_of_2(float x) {
 constexpr int keys = 128, stages = 2, warpgroup = 128, own_queries = 64;
 constexpr int line = 128, box = 64;  // columns of a row of `line` bytes
 
-/// What a block takes for heads of `size` columns. Sums of 64 columns leave registers for a third group: with two, a
+/// What a block uses for heads of `size` columns. Sums of 64 columns leave registers for a third group: with two, a
 /// multiprocessor has too little to do while softmaxes wait for their exponentials.
 template <int size>
 struct plan {
@@ -52,11 +52,11 @@ struct plan {
 struct softmax {
   float most[2] = {-INFINITY, -INFINITY}, total[2] = {}, kept[2] = {};
 
-  /// Turns a tile's scores into weights. If it returns true, a factor of `kept` is left of sums of earlier tiles.
+  /// Turns a tile's scores into weights. If it returns true, sums of earlier tiles must be multiplied by `kept`.
   template <bool masked>
   __device__ bool weigh(float (&score)[64], float scale, int first_key, int tokens, int last_key) {
     const int pair = threadIdx.x % 4 * 2;
-    float highest[2][2] = {{most[0], -INFINITY}, {most[1], -INFINITY}};  // two chains a row
+    float highest[2][2] = {{most[0], -INFINITY}, {most[1], -INFINITY}};  // two chains per row
 #pragma unroll
     for (int j = 0; j < 16; ++j)
 #pragma unroll
@@ -120,7 +120,7 @@ struct logarithms {
 };
 
 /// A piece of work: a block's queries of one head. Those that run at the same time belong to a few heads, whose keys
-/// and values fit L2 together; within these heads the longest way comes first, so that none is left to the end.
+/// and values fit in L2 together; within these heads the longest pieces come first, so that none is left to the end.
 struct piece {
   __device__ piece(int number, int queries, int heads, int tokens, int heads_at_a_time, bool causal) {
     const int rows = (tokens - 1) / queries + 1, first_head = number / (heads_at_a_time * rows) * heads_at_a_time;
@@ -132,8 +132,8 @@ struct piece {
   int head, first, steps;
 };
 
-/// How many pieces have been taken. Each block takes until it gets a number that is none: after so many the counter
-/// begins again at 0, for the next launch. So one launch at a time.
+/// How many pieces have been taken. Each block takes numbers until one is too large; once all blocks have, the counter
+/// begins again at 0, for the next launch. So only one launch may run at a time.
 __device__ unsigned taken;
 
 /// Which of two buffers comes next, and the parity of its barriers' phase.
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(plan<size>::threads)
     values_of(steps > 1);
     wait_for_products<0>(out);
     release_v();
-    for (int t = steps; t < p.steps; ++t) {  // of other groups alone
+    for (int t = steps; t < p.steps; ++t) {  // needed only by other groups
       s.k_filled[of_k.stage].wait(of_k.phase);
       release_k();
       s.v_filled[of_v.stage].wait(of_v.phase);

@@ -1,4 +1,4 @@
-// Attention in blocks that fit a small cache, and a line for each worker's total.
+// Attention in blocks that fit in a small cache, and a line for each worker's total.
 #include <algorithm>
 #include <cmath>
 

@@ -27,7 +27,7 @@ struct pieces {
     if (bytes > 0) list[count++] = {to, static_cast<std::size_t>(bytes)};
     end += bytes;
   }
-  /// The first `bytes` bytes are there.
+  /// The first `bytes` bytes have been read.
   void drop(std::size_t bytes) {
     for (; first < count && bytes >= list[first].iov_len; ++first) bytes -= list[first].iov_len;
     if (first == count) return;

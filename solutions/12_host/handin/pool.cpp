@@ -14,7 +14,7 @@ namespace lab12 {
 struct pool {
   std::mutex lock;
   std::condition_variable wake, idle;
-  // Under the lock, but for `next`.
+  // Under the lock, except `next`.
   void (*work)(void*, int) = nullptr;
   void* state = nullptr;
   int parts = 0;

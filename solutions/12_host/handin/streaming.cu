@@ -15,7 +15,7 @@ namespace {
 /// Room for a layer on both sides.
 struct buffer {
   float *host = nullptr, *device = nullptr;
-  cudaEvent_t full = nullptr, free = nullptr;  ///< of the device's room; when it is full, the host's is free
+  cudaEvent_t full = nullptr, free = nullptr;  ///< about the device's room; when it is full, the host's is free
   cudaGraphExec_t layer = nullptr;             ///< the kernels, with this buffer's weights
 
   buffer(std::size_t bytes, float* x, float* work, int n, cudaStream_t kernels) {

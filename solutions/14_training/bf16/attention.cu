@@ -110,7 +110,7 @@ __device__ void copy_tiles(pipeline& s, int first, int last, const Copy& copy) {
     copy(t, stage);
   }
 }
-/// The other groups: use(tile, stage), where it concerns this group.
+/// The other groups: use(tile, stage) for the tiles that concern this group.
 template <class Concerns, class Use>
 __device__ void use_tiles(pipeline& s, int first, int last, const Concerns& concerns, const Use& use) {
   for (int t = first; t < last; ++t) {
@@ -139,7 +139,7 @@ struct head_of {
   int number, column, first_row, channels;
 };
 
-/// delta = the sum over a head's columns of out d_out; eight threads have a head of a row.
+/// delta = the sum over a head's columns of out d_out; eight threads share a head of a row.
 __global__ void delta_kernel(float* delta, const bf16* out, const bf16* d_out, int count, int length, int heads,
                              int pitch) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(threads, 1)
         multiply_rows(weight, k, s.a[stage]);
         multiply_rows(d_weight, v, s.b[stage]);
         wait_for_products<1>(weight);
-        // Columns are queries here. Those before the key, and those after the text, count nothing.
+        // Columns are queries here. Those before the key, and those after the text, count for nothing.
         if (t * tile < own_first + own || (t + 1) * tile > in.length)
 #pragma unroll
           for (int i = 0; i < 32; ++i) {

@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(embed_threads)
   for (int row = threadIdx.x; row < first; row += embed_threads) before |= tokens[row] == token;
   if (__syncthreads_or(before)) return;
   if (mine) add(first);
-  for (int from = first + 1; from < rows; from += embed_threads) {  // their order is that of the rows
+  for (int from = first + 1; from < rows; from += embed_threads) {  // adds them in the order of the rows
     const int row = from + static_cast<int>(threadIdx.x);
     bool same = row < rows && tokens[row] == token;
     while (__syncthreads_or(same)) {

@@ -17,11 +17,11 @@ using bf16 = __nv_bfloat16;
 // ---- attention.cu: gradients of causal attention, heads of 64 columns -----------------------------------------------
 
 constexpr int head_size = 64, tile = 64;
-/// Floats that a head has in `lse` and `delta`: one for each query, filled up to whole tiles.
+/// Floats that a head has in `lse` and `delta`: one for each query, padded to whole tiles.
 inline int pitch_of(int length) { return (length + tile - 1) / tile * tile; }
 
 /// d_qkv (batch, length, 3, heads, 64) from d_out (batch, length, heads, 64); out and lse (batch, heads, pitch) are
-/// those of lab11::attention_of_gpt2; delta (batch, heads, pitch) is for the kernels. What fills up lse and delta must
+/// those of lab11::attention_of_gpt2; delta (batch, heads, pitch) is for the kernels. The padding of lse and delta must
 /// be finite.
 void attention_backward(bf16* d_qkv, float* delta, const bf16* qkv, const bf16* out, const float* lse,
                         const bf16* d_out, int batch, int length, int heads, cudaStream_t stream);
@@ -51,7 +51,7 @@ void embed_backward(bf16* d_tokens, bf16* d_positions, const float* d, const int
 void add_and_norm(float* sum, bf16* out, float* mean, float* rstd, const float* x, const bf16* addend,
                   const float* weight, const float* bias, int rows, int channels, cudaStream_t stream);
 /// d (becomes 0 first if `fresh`) += the gradient of x, also rounded into d_rounded. Sums over rows go to `partial`,
-/// whose rows are `pitch` apart: of the weight's gradient, of the bias', and of d.
+/// whose rows are `pitch` apart: of the weight's gradient, of the bias's, and of d.
 void norm_backward(float* d, bf16* d_rounded, float* of_weight, float* of_bias, float* of_d, int pitch, bool fresh,
                    const float* x, const float* mean, const float* rstd, const float* weight, const bf16* d_out,
                    int rows, int channels, cudaStream_t stream);

@@ -188,7 +188,7 @@ class network {
     make(d_gelu_, 4 * x);
     make(logits_, n * at(c_.padded_vocabulary));
     make(delta_, stats);
-    // What fills up a head's last tile is read, and must be finite.
+    // The padding of a head's last tile is read, and must be finite.
     for (const activations& a : layers_) LAB_CUDA_CHECK(cudaMemset(a.lse->data(), 0, a.lse->bytes()));
     LAB_CUDA_CHECK(cudaMemset(delta_->data(), 0, delta_->bytes()));
     make(partial_, at(sharers) * at(vectors()));

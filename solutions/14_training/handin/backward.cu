@@ -1,6 +1,6 @@
 // Gradients of GELU and LayerNorm, each array read once. A LayerNorm's two gradients want opposite things: d_x needs
 // sums along a row, d_weight and d_bias need sums down a column. So a warp holds a whole row in registers, and beside
-// it the column sums of all rows that it has had: lanes exchange the sums of a row, and no barrier stops the loop.
+// it the column sums of all rows so far: lanes exchange the sums of a row, and no barrier stops the loop.
 #include <lab/device.hpp>
 
 #include <algorithm>
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(32 * warps)
 }
 //! [rows]
 
-/// Adds the blocks' sums: 32 columns a block, of which eight warps share the rows.
+/// Adds the blocks' sums: 32 columns per block, whose rows are shared by eight warps.
 constexpr int sharing = 8;
 __global__ void columns_kernel(float* d_weight, float* d_bias,  // (channels) each
                                const float* partial,            // (blocks, 2 channels)

@@ -1,5 +1,5 @@
 // Memory for K and V, page by page. A page belongs to as many sequences as have it in their tables; it is free when
-// none has. A shared page is never written, so what a sequence may share are whole pages, and after a fork the last
+// none has. A shared page is never written, so a sequence may share only whole pages and, after a fork, the last
 // one.
 #include "serving.hpp"
 

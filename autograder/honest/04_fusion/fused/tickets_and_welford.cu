@@ -1,4 +1,4 @@
-// Everything cooperative or by persistent blocks with a ticket counter; polymorphic operations on the device.
+// Everything uses cooperative groups or persistent blocks with a ticket counter; polymorphic operations on the device.
 #include <cuda_runtime.h>
 #include <cuda/atomic>
 #include <lab/device.hpp>

@@ -1,4 +1,4 @@
-// A scaled copy on one core: right, and slow. Count how often this loop comes back to the same cache line.
+// A scaled copy on one core: right, and slow. Count how many times this loop comes back to the same cache line.
 #include "topic.hpp"
 
 namespace lab00 {

@@ -7,7 +7,7 @@ namespace cooperative_groups {
 
 namespace detail {
 
-/// Combines the values up to the lane's, or those before it, in order, into the first; false if there are none.
+/// Combines the values up to the lane's own, or only those before it, in order, into all.at(0); false if none.
 template <bool Inclusive, class T, class Op>
 SIM_UNOBSERVED bool fold_before(gathered<T>& all, Op& op) {
   for (unsigned i = 1; i < all.rank + Inclusive; ++i) apply(op, all.at(0), all.at(0), all.at(i));

@@ -1,5 +1,5 @@
 // CUB's common primitives. Warp and block primitives run in the kernel, with their own shared memory and barriers;
-// device primitives run on the host, as one entry of the launch log with modelled time.
+// device primitives run on the host, as one entry in the launch log with modelled time.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ struct KeyValuePair {
   using Value = V;
   K key;
   V value;
-  KeyValuePair() = default;  // trivial: may be shared
+  KeyValuePair() = default;  // trivial: may be in shared memory
   KeyValuePair(const K& k, const V& v) : key(k), value(v) {}
   bool operator==(const KeyValuePair& other) const { return key == other.key && value == other.value; }
   bool operator!=(const KeyValuePair& other) const { return !(*this == other); }
@@ -336,7 +336,7 @@ class BlockScan {
 
 enum BlockHistogramAlgorithm { BLOCK_HISTO_SORT, BLOCK_HISTO_ATOMIC };
 
-/// How often each number from 0 to Bins - 1 occurs among a block's items. Uses atomics, whatever the algorithm.
+/// How many times each number from 0 to Bins - 1 occurs among a block's items. Uses atomics, whatever the algorithm.
 template <class T, int X, int Items, int Bins, BlockHistogramAlgorithm Algorithm = BLOCK_HISTO_SORT, int Y = 1,
           int Z = 1>
 class BlockHistogram {
@@ -437,7 +437,7 @@ class BlockAdjacentDifference {
 };
 
 namespace detail {
-/// Direct: a thread's items are adjacent. Striped: item i of all threads is adjacent.
+/// Direct: a thread's items are adjacent. Striped: all threads' items i are adjacent.
 constexpr int place(int thread, int item, int threads, int items, bool striped) {
   return striped ? item * threads + thread : thread * items + item;
 }
@@ -446,7 +446,7 @@ struct exchange {
   T values[Used ? Count : 1];
 };
 
-/// The words that a thread moves at a time if the algorithm vectorizes: 4, 2 or 1, as in CUB.
+/// How many words a thread moves at a time if the algorithm vectorizes: 4, 2 or 1, as in CUB.
 template <class T, int Items>
 struct vector_of {
   static constexpr int word = sizeof(T) % 8 == 0 ? 8 : sizeof(T) % 4 == 0 ? 4 : sizeof(T) % 2 == 0 ? 2 : 1;

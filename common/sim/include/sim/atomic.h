@@ -10,8 +10,8 @@
 
 namespace sim {
 
-/// Replaces *address by op(*address) atomically and returns the old value. Not observed. Does not copy `op`: a lambda's
-/// copy constructor has hooks, which could interrupt the thread after its access was recorded.
+/// Replaces *address with op(*address) atomically and returns the old value. Not observed. Does not copy `op`: a
+/// lambda's copy constructor has hooks, which could interrupt the thread after its access was recorded.
 template <class T, class Operation>
 SIM_UNOBSERVED T exchange_by(T* address, const Operation& op) {
   T old, desired;

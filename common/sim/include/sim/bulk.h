@@ -16,7 +16,7 @@ namespace sim {
 
 // ---- mbarriers
 
-/// 64 bits, which a program accesses only through these functions: phase, not initialised, bytes still expected (22
+/// 64 bits, which a program accesses only through these functions: phase, "not initialised", bytes still expected (22
 /// bits, signed), arrivals per phase (20), arrivals still expected (20).
 struct mbarrier {
   unsigned long long word;
@@ -42,8 +42,8 @@ enum class bulk_reduction : std::uint8_t { none, add, min, max, inc, dec, bit_an
 enum class number : std::uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, tf32 };
 
 constexpr unsigned own_rank = 0;  ///< in a copy's `ranks`: the block in whose shared memory `to` is
-/// Sizes and addresses are multiples of 16 bytes. `ranks`: the cluster's blocks that get the copy, a bit each; in each
-/// the copy goes to the offset of `to` and signals the block's own `arrived`.
+/// Sizes and addresses are multiples of 16 bytes. `ranks`: the cluster's blocks that get the copy, one bit each;
+/// in each, the copy goes to the offset of `to` and signals the block's own `arrived`.
 void copy_bulk_in(void* to, const void* from, unsigned bytes, mbarrier* arrived, unsigned ranks, const void* pc);
 void copy_bulk_out(void* to, const void* from, unsigned bytes, bulk_reduction how, number type, const void* pc);
 /// The box of the tensor map that begins at `at`, innermost coordinate first.
@@ -59,7 +59,7 @@ void wait_for_bulk(unsigned groups);
 
 // ---- clusters
 
-/// The launch's clusters in blocks; (1, 1, 1) without clusters.
+/// The size of the launch's clusters in blocks; (1, 1, 1) without clusters.
 dim3 cluster_shape();
 dim3 rank_in_cluster();
 unsigned cluster_rank();

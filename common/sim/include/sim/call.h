@@ -13,7 +13,7 @@
 #define SIM_UNCOUNTED no_sanitize_coverage
 #define SIM_UNHOOKED no_sanitize("thread")
 #endif
-// Its accesses and basic blocks do not count as the kernel's.
+// The function's accesses and basic blocks do not count as the kernel's.
 #define SIM_QUIET __attribute__((SIM_UNCOUNTED, SIM_UNHOOKED))
 #define SIM_CALLED_HERE __attribute__((noinline)) SIM_QUIET inline
 #define SIM_CALLER __builtin_return_address(0)
@@ -22,7 +22,7 @@
 namespace sim {
 
 /// The types of values that programs get. Argument-dependent lookup searches a type's namespace, and programs may not
-/// call sim's functions, so these types have their own.
+/// call sim's functions, so these types have their own namespace.
 namespace types {
 /// The threads that an atomic or a fence orders: all, or those of a block.
 enum class scope : unsigned char { device, block };

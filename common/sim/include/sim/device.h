@@ -35,7 +35,7 @@
 
 namespace sim {
 namespace types {
-/// A dim3 without constructors: the compiler adds no hooks only to reads of plain constants.
+/// A dim3 without constructors: the compiler omits hooks only for reads of plain constants.
 struct dimensions {
   unsigned x, y, z;
   operator dim3() const { return {x, y, z}; }
@@ -55,7 +55,7 @@ __attribute__((always_inline)) constexpr void rolled_loop() {
 }
 }  // namespace sim
 
-// Const here, so that the compiler adds no hooks to their reads; the workers set them.
+// Const here, so that the compiler adds no hooks for reading them; the workers set them.
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
 extern const __thread sim::types::dimensions blockDim;

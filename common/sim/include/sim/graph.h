@@ -72,7 +72,7 @@ struct cudaConditionalNodeParams {
   cudaGraphConditionalHandle handle;
   cudaGraphConditionalNodeType type;
   unsigned size;
-  cudaGraph_t* phGraph_out;  ///< the result: `size` graphs to fill. If: for true, and for false; switch: by number
+  cudaGraph_t* phGraph_out;  ///< the result: `size` graphs to fill (if: for true, and for false; switch: by number)
 };
 constexpr unsigned cudaGraphCondAssignDefault = 1;
 struct cudaGraphEdgeData {
@@ -181,7 +181,7 @@ inline cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cuda
                                                        std::size_t count, unsigned flags = 0) {
   return cudaStreamUpdateCaptureDependencies(stream, dependencies, nullptr, count, flags);
 }
-/// Replaces the nodes by those of the other graph; fails if their number or kinds differ.
+/// Replaces the nodes with those of the other graph; fails if their number or kinds differ.
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* info);
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                      std::size_t count);

@@ -26,7 +26,7 @@ inline configuration configure(dim3 grid, dim3 block, std::size_t dynamic_shared
 }
 
 namespace types {
-/// simcc replaces an argument NULL by this, which converts to any pointer, or to 0.
+/// simcc replaces an argument NULL with this, which converts to any pointer, or to 0.
 struct null {
   template <class T>
   constexpr operator T() const {
@@ -34,7 +34,7 @@ struct null {
   }
 };
 
-/// simcc replaces a literal 0 by this, which converts to anything that 0 does.
+/// simcc replaces a literal 0 with this, which converts to anything that 0 converts to.
 struct zero {
   template <class T>
   constexpr operator T() const {
@@ -76,7 +76,7 @@ struct copied_bytes {
   alignas(T) char bytes[sizeof(T)];
   copied_bytes(const T& from) { __builtin_memcpy(bytes, static_cast<const void*>(&from), sizeof from); }
 };
-/// A reference stays one, to memory that both sides can access.
+/// A reference remains a reference, to memory that both sides can access.
 template <class T>
 struct reference {
   std::remove_reference_t<T>* to;

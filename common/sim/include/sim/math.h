@@ -15,7 +15,7 @@
 
 // ---- minimum and maximum
 
-// One operand is signed, one unsigned: both are taken as unsigned, as in CUDA.
+// One operand is signed, one unsigned: both are treated as unsigned, as in CUDA.
 #define SIM_MIN_MAX(a, b)                                 \
   constexpr auto min(a x, b y) {                          \
     using common = decltype(x + y);                       \
@@ -150,7 +150,7 @@ SIM_TO_INTEGER(__double2ll, double, long long)
 SIM_TO_INTEGER(__double2ull, double, unsigned long long)
 #undef SIM_TO_INTEGER
 
-// ---- functions of one and more numbers
+// ---- functions of one or more numbers
 
 namespace sim {
 

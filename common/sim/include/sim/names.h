@@ -17,7 +17,7 @@ void begin_call();
 std::size_t unnamed_allocations();
 
 /// From now on, tensor cores take the absolute value of a negative factor if an odd number of its first seven mantissa
-/// bits, of those in `mask`, are set. So their results change. 0: never.
+/// bits (counting only those in `mask`) are set, so their results change. 0: never.
 void misread_factors(unsigned mask);
 
 struct memory_range {

@@ -1,4 +1,4 @@
-// The functions for inline PTX: tools/ptx.cpp turns each instruction into a call of the function with its name.
+// The functions for inline PTX: tools/ptx.cpp turns each instruction into a call to the function with its name.
 // Registers are plain numbers of their size; an instruction's type says how to read them.
 #pragma once
 
@@ -168,7 +168,7 @@ template <class T, class D, class A>
 SIM_PTX void mov(D& d, const A& a) {
   put(d, as<T>(a));
 }
-/// Splits a word into pieces, and joins pieces to a word; the first is the lowest.
+/// Splits a word into pieces, and joins pieces into a word; the first is the lowest.
 template <class T, class A, class... D>
 SIM_PTX void unpack(const A& a, D&... d) {
   T bits = as<T>(a);
@@ -587,11 +587,11 @@ SIM_PTX void cvt(D& d, const A& a) {
       put(d, To{encode<format>(to_odd(x), rounding_of<R>)});
     else
       put(d, To{static_cast<unsigned short>(encoded<format, 1, R>(converted<To, R, Sat>(source_of(x)), Relu))});
-  } else if constexpr (std::is_same_v<To, f16x2>) {  // of pairs of 8 bits
+  } else if constexpr (std::is_same_v<To, f16x2>) {  // from pairs of 8 bits
     using from = std::conditional_t<std::is_same_v<From, e4m3x2>, sim::e4m3, sim::e5m2>;
     put(d, f16x2{half_of8<from>(static_cast<std::uint8_t>(x.bits)) |
                  unsigned{half_of8<from>(static_cast<std::uint8_t>(x.bits >> 8))} << 16});
-  } else if constexpr (std::is_same_v<To, e4m3x2> || std::is_same_v<To, e5m2x2>) {  // of f16x2
+  } else if constexpr (std::is_same_v<To, e4m3x2> || std::is_same_v<To, e5m2x2>) {  // from f16x2
     using format = std::conditional_t<std::is_same_v<To, e4m3x2>, sim::e4m3, sim::e5m2>;
     put(d, To{static_cast<unsigned short>(encode8<format>(wide<binary16>(x.bits), true) |
                                           encode8<format>(wide<binary16>(x.bits >> 16), true) << 8)});
@@ -817,7 +817,7 @@ SIM_PTX void stmatrix(std::uintptr_t row, const A&... a) {
   store_matrix<sizeof...(A), Transposed>(row, matrix_parts{{as<unsigned>(a)...}});
 }
 
-/// The sums, in and out: a result takes two of the host's registers.
+/// The sums, in and out; the host returns them in two registers.
 struct sums {
   unsigned c[4];
 };

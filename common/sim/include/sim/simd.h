@@ -32,7 +32,7 @@ unsigned sum_of_differences(unsigned a, unsigned b) {
     sum += static_cast<unsigned>(magnitude(static_cast<Lane>(a >> at) - static_cast<Lane>(b >> at)));
   return sum;
 }
-/// c plus the sum of the products of `count` lanes: a's from the lowest on, b's from bit `from` on.
+/// c plus the sum of the products of `count` lanes: a's starting at the lowest, b's starting at bit `from`.
 template <class Left, class Right, class Sum>
 Sum dot(unsigned a, unsigned b, Sum c, int count, unsigned from = 0) {
   for (int i = 0; i < count; ++i)

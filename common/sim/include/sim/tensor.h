@@ -37,15 +37,15 @@ void multiply(product& mine, const void* pc);
 
 // Hopper's products of a warpgroup, PTX's wgmma: A (64, k) and B (k, n), n a multiple of 8 up to 256, k of 32 bytes;
 // A's rows 16 w to 16 w + 15 and those of D belong to warp w of the four. Register r of A is as above; register r of C
-// and D, of 32 bits, is in row l / 4 + 8 (r / 2 % 2), column 8 (r / 4) + 2 (l % 4) + r % 2, and sums of 16 bits are two
-// in a register.
+// and D, of 32 bits, is in row l / 4 + 8 (r / 2 % 2), column 8 (r / 4) + 2 (l % 4) + r % 2; 16-bit sums are packed two
+// to a register.
 
 /// One lane's part.
 struct warpgroup_product {
   element a, b, sum;
   std::uint16_t n;
   bool saturates, add, negate_a, negate_b;
-  bool a_columns, b_rows;  ///< in shared memory: A's rows are along m, B's along n
+  bool a_columns, b_rows;  ///< in shared memory: A's rows run along m, B's along n
   bool a_in_registers;
   unsigned words[4];                              ///< of A
   unsigned long long descriptor_a, descriptor_b;  ///< where they are in shared memory, as PTX encodes it

@@ -13,7 +13,7 @@ struct counter {
     profiled = 2,  ///< read on a GPU for ./course profile
     measured = 4,  ///< in solutions/results, whatever the rubric names
     copies = 8,    ///< includes the runtime's copies
-    compared = 16  ///< by the `see` page, if an earlier run is there
+    compared = 16  ///< by the `see` page, if there is an earlier run
   };
   std::string_view name;        ///< Nsight Compute's, if it has this counter
   std::string_view label = {};  ///< for rubrics and messages
@@ -21,7 +21,7 @@ struct counter {
   std::string_view formula = {};  ///< "A / B" or "3.125 * A / B"
 };
 
-/// While this counts, the factors may be misread (sim::misread_factors): the first input of such a case is bf16.
+/// While this counter counts, factors may be misread (sim::misread_factors): the first input of such a case is bf16.
 inline constexpr const char tensor_operations[] = "sm__ops_path_tensor_src_bf16_dst_fp32.sum";
 /// Bytes of inputs and of outputs that the runtime's copies or atomics moved.
 inline constexpr const char bytes_past_loads[] = "bytes_past_loads", bytes_past_stores[] = "bytes_past_stores";

@@ -1,4 +1,4 @@
-// What the simulated device tells the staff's code that calls a graded function, which may not call it. It reports each
+// For the staff's code that calls a graded function; the function itself may not use this. The device reports each
 // memory access of host functions in .cu files: its compiler instruments those, too.
 #pragma once
 

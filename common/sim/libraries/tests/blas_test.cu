@@ -250,7 +250,7 @@ TEST_F(Blas, SymmetricAndTriangularMatrices) {
   EXPECT_EQ((all{y, y + 2}), (all{11, 16}));
   begin();
   ASSERT_EQ(cublasDsyrk(handle, fill, CUBLAS_OP_N, 2, 2, &one, b, 2, &zero, c, 2), CUBLAS_STATUS_SUCCESS);
-  EXPECT_EQ((all{c, c + 4}), (all{10, 6, 14, 20}));  // c[1] stays
+  EXPECT_EQ((all{c, c + 4}), (all{10, 6, 14, 20}));  // c[1] is unchanged
   ASSERT_EQ(cublasDsyrkx(handle, fill, CUBLAS_OP_T, 2, 2, &one, b, 2, b, 2, &zero, c, 2), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ((all{c, c + 4}), (all{5, 6, 11, 25}));
   ASSERT_EQ(cublasDsyr2k(handle, fill, CUBLAS_OP_N, 2, 2, &one, b, 2, b, 2, &zero, c, 2), CUBLAS_STATUS_SUCCESS);

@@ -237,7 +237,7 @@ TEST_F(CuptiRanges, RunsTheProgramOnceForEachPass) {
   EXPECT_EQ(got["strided"][multiplications], n / 8);
   EXPECT_EQ(got["both"][sectors], 2 * n / 8);
   EXPECT_EQ(got["both"][requests], n / 32 + n / 256);
-  EXPECT_NEAR(got["both"][sectors_a_request], (n / 8 + n / 8) / (n / 32 + n / 256.0), 1e-9);  // of sums
+  EXPECT_NEAR(got["both"][sectors_a_request], (n / 8 + n / 8) / (n / 32 + n / 256.0), 1e-9);  // the ratio of the sums
   EXPECT_EQ(got["strided"][sectors_a_request], 32);
 }
 

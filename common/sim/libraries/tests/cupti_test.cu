@@ -1,7 +1,7 @@
 // CUPTI's Activity API, used as NVIDIA's samples use it: two callbacks, buffers that one of them allocates and the
 // other reads and frees. nvcc compiles this file, too. What the library answers was seen on an H200 (driver 580.159.04,
 // CUDA 13.0, 2026-11-28): the numbers of streams and contexts, errors, and that a flush returns no buffer with a kernel
-// that still runs, and a forced one its record without times.
+// that is still running, and that a forced flush returns its record without times.
 #include <cupti.h>
 #include <gtest/gtest.h>
 #include <nvtx3/nvToolsExt.h>
@@ -276,7 +276,7 @@ TEST_F(Cupti, HandsOverFullBuffers) {
   for (int i = 0; i < 6; ++i) launch(x_);
   finish();
   EXPECT_EQ(got.kernels.size(), 6u);
-  EXPECT_GE(got.returned, 13 / 3);  // and 7 calls
+  EXPECT_GE(got.returned, 13 / 3);  // 6 kernels and 7 calls
 }
 
 TEST_F(Cupti, CountsWhatItDrops) {
@@ -356,7 +356,7 @@ TEST_F(Cupti, AnswersErrorsAsTheLibraryDoes) {
   EXPECT_EQ(cuptiActivityRegisterCallbacks(nullptr, complete), CUPTI_ERROR_INVALID_PARAMETER);
   EXPECT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_INVALID), CUPTI_ERROR_NOT_COMPATIBLE);
   enable();
-  EXPECT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_KERNEL), CUPTI_ERROR_NOT_COMPATIBLE);  // beside the concurrent
+  EXPECT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_KERNEL), CUPTI_ERROR_NOT_COMPATIBLE);  // CONCURRENT_KERNEL is on
   EXPECT_EQ(cuptiActivityGetNumDroppedRecords(nullptr, 0, nullptr), CUPTI_ERROR_INVALID_PARAMETER);
   alignas(8) std::uint8_t zeros[64]{};
   CUpti_Activity* record = nullptr;

@@ -486,7 +486,7 @@ TEST_F(Solver, EigenvaluesAndSingularValues) {
             CUSOLVER_STATUS_SUCCESS);
   EXPECT_NEAR(w[0], 1, 1e-12);
   EXPECT_NEAR(w[1], 3, 1e-12);
-  EXPECT_NEAR(a[2] - a[3], 0, 1e-12);  // of 3
+  EXPECT_NEAR(a[2] - a[3], 0, 1e-12);  // the eigenvector for 3
   const std::vector<float> given = {3, 0, 0, 0, 4, 0};
   auto *m = matrix(given), *s = managed<float>(2), *u = managed<float>(9), *vt = managed<float>(4);
   ASSERT_EQ(cusolverDnSgesvd(solver, 'A', 'A', 3, 2, m, 3, s, u, 3, vt, 2, nullptr, 0, nullptr, info),

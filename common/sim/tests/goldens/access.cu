@@ -31,7 +31,7 @@ __global__ void read_shifted(T* out, const T* in, int n, int offset) {
   if (i < n) out[i] = in[i + offset];
 }
 
-/// Rows of float4 that begin at multiples of 16 bytes, but not always of a sector.
+/// Rows of float4 that begin at multiples of 16 bytes, but not always at a sector boundary.
 __global__ void copy_pitched_rows(float4* out, const float* in, int quads, int pitch) {
   const float4* row = reinterpret_cast<const float4*>(in + blockIdx.x * pitch);
   for (int c = threadIdx.x; c < quads; c += blockDim.x) out[blockIdx.x * quads + c] = row[c];
@@ -131,7 +131,7 @@ __global__ void triad(float* out, const float* b, const float* c, float s, int n
   if (i < n) out[i] = b[i] + s * c[i];
 }
 
-/// Thread x along a row, or along a column.
+/// threadIdx.x runs along a row, or along a column.
 __global__ void copy_matrix(float* out, const float* in, int rows, int columns) {
   const int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
   if (r < rows && c < columns) out[r * columns + c] = in[r * columns + c];
@@ -148,7 +148,7 @@ __global__ void turn_volume(float* out, const float* in, int nx, int ny, int nz)
   if (x < nx && y < ny && z < nz) out[(x * ny + y) * nz + z] = in[(z * ny + y) * nx + x];
 }
 
-/// Each thread owns a run of neighbours, so its lanes lie far apart.
+/// Each thread owns a run of neighbours, so the lanes of a warp read places that lie far apart.
 __global__ void sum_runs(float* out, const float* in, int length, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

@@ -1,5 +1,5 @@
-// Atomics. Where nvcc adds the lanes of a warp up before it adds to memory, or loops, the launch is named in
-// goldens_test.cpp: such counts depend on the compiler, or on who comes first.
+// Atomics. Where nvcc adds up a warp's lanes before it adds to memory, or where code loops, the launch is named in
+// goldens_test.cpp: such counts depend on the compiler, or on which thread comes first.
 #include "goldens.hpp"
 
 namespace {
@@ -41,7 +41,7 @@ __global__ void max_by_group(int* most, const int* in, const int* group, int n) 
   if (i < n) atomicMax(&most[group[i]], in[i]);
 }
 
-/// What was there before is used, so nothing can be added up beforehand.
+/// The previous value is used, so nothing can be added up beforehand.
 __global__ void append_per_group(int* out, int* filled, const int* group, int capacity, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -67,7 +67,7 @@ __global__ void add_wide(unsigned long long* sums, const int* index, int n) {
   if (i < n) atomicAdd(&sums[index[i]], 1ull);
 }
 
-/// Each thread its own word: the first try succeeds.
+/// Each thread has its own word: its first try succeeds.
 __global__ void compare_and_swap_own(int* words, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) atomicCAS(&words[i], 0, i);
@@ -83,7 +83,7 @@ __global__ void min_in_shared(int* least, const int* in, int n) {
   if (threadIdx.x < 32) atomicMin(&least[threadIdx.x], of[threadIdx.x]);
 }
 
-// ---- dependent on the compiler, or on who comes first
+// ---- dependent on the compiler, or on which thread comes first
 
 __global__ void count_positive(int* count, const int* in, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -110,7 +110,7 @@ __global__ void add_float_shared(float* sums, const float* in) {
   if (threadIdx.x < 32) atomicAdd(&sums[threadIdx.x], mine[threadIdx.x]);
 }
 
-/// A product has no atomic of its own: a loop that tries.
+/// CUDA has no atomic multiplication, so a loop tries until it succeeds.
 __global__ void multiply_into(unsigned* product, const int* in) {
   const unsigned factor = static_cast<unsigned>(in[blockIdx.x * blockDim.x + threadIdx.x]) | 1u;
   unsigned seen = atomicCAS(product, 0u, 0u), expected;

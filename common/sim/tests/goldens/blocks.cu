@@ -123,7 +123,7 @@ __global__ void scan_hillis_steele(float* out, const float* in) {
 
 __host__ __device__ constexpr int padded(int i, bool pad) { return pad ? i + i / 32 : i; }
 
-/// Up and down a tree; with `Pad`, one word more for each 32, so that strides are odd.
+/// Up and down a tree; with `Pad`, one extra word for every 32, so that strides are odd.
 template <bool Pad>
 __global__ void scan_blelloch(float* out, const float* in) {
   __shared__ float s[512 + 16];
@@ -203,7 +203,7 @@ __global__ void branch_by_warp(float* out, const float* a, const float* b, int n
   out[i] = v;
 }
 
-/// Lane i takes i turns, each of as many.
+/// Lane i takes i % 7 turns of the outer loop, and turn j of it takes j + 1 turns of the inner loop.
 __global__ void nested_unequal(float* out, const float* in, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const int turns = threadIdx.x % 32 % 7;
@@ -236,7 +236,7 @@ __global__ void switch_on_data(float* out, const float* in, const int* kind, int
   out[i] = v;
 }
 
-/// The Collatz path length: data-dependent turns without memory.
+/// The Collatz path length: a data-dependent number of turns, and no memory.
 __global__ void collatz(int* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -266,7 +266,7 @@ __global__ void mandelbrot(int* out, int width, int height, int limit) {
   out[py * width + px] = k;
 }
 
-/// An LCG for each thread; counts hits of the quarter circle.
+/// An LCG for each thread; counts hits in the quarter circle.
 __global__ void monte_carlo(int* hits, int samples) {
   unsigned state = 1234567u + 747796405u * (blockIdx.x * blockDim.x + threadIdx.x);
   int inside = 0;
@@ -290,7 +290,7 @@ __global__ void jacobi(float* out, const float* in, int rows, int columns) {
   out[r * columns + c] = 0.25f * (p[-1] + p[1] + p[-columns] + p[columns]);
 }
 
-/// The same through a tile with halo.
+/// The same through a tile with a halo.
 __global__ void jacobi_tiled(float* out, const float* in, int rows, int columns) {
   __shared__ float tile[18][18];
   const int x = threadIdx.x + 1, y = threadIdx.y + 1;
@@ -368,7 +368,7 @@ __global__ void spmv_vector(float* y, const int* row, const int* column, const f
   if (lane == 0) y[r] = sum;
 }
 
-/// A thread for each element of the result of a merge: where it comes from is found by bisection.
+/// A thread for each element of `a`: bisection finds how many of `b` come before it in the merged array.
 __global__ void merge_sorted(int* out, const int* a, const int* b, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -409,7 +409,7 @@ __global__ void n_body(float4* force, const float4* body, int n) {
   force[i] = make_float4(fx, fy, fz, 0.0f);
 }
 
-/// One level of a breadth-first search, a thread a node.
+/// One level of a breadth-first search, one thread per node.
 __global__ void expand_frontier(int* next, const int* level, const int* row, const int* column, int depth, int nodes) {
   const int v = blockIdx.x * blockDim.x + threadIdx.x;
   if (v >= nodes || level[v] != depth) return;

@@ -2,8 +2,8 @@
 // counter, time_* are large enough for time and DRAM traffic to mean something. Their order is the order of the CSV
 // files: add a launch at the end of its list, then measure again.
 //
-// So that two compilers make the same memory instructions of a kernel, sums are kept in local variables, and loops
-// whose lanes take unequal turns, or which nvcc would turn into wider accesses, are marked `#pragma unroll 1`.
+// So that two compilers emit the same memory instructions for a kernel, sums are kept in local variables, and loops
+// that lanes leave at different turns, or which nvcc would turn into wider accesses, are marked `#pragma unroll 1`.
 #pragma once
 
 #include <cuda_runtime.h>

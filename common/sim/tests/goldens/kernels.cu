@@ -35,7 +35,7 @@ __global__ void scatter_global(float* out, const int* index) {
   out[index[threadIdx.x]] = static_cast<float>(threadIdx.x);
 }
 
-/// Which element each lane wants: all one, in pairs, in fours, halves alike, quarters alike, strides, backwards.
+/// Which element each lane wants: all the same, in pairs, in fours, halves alike, quarters alike, strides, backwards.
 constexpr int patterns = 10;
 int wanted(int pattern, int lane) {
   const int table[patterns] = {0,        lane / 2, lane / 4,  lane % 16, lane % 8,

@@ -132,7 +132,7 @@ __global__ void matmul_register_tile(float* c, const float* a, const float* b, i
     for (int j = 0; j < 4; ++j) c[(r0 + y + 16 * i) * n + c0 + x + 16 * j] = sum[i][j];
 }
 
-/// A tile of 128 x 128; each of 256 threads holds 8 x 8. All loads and stores are of 16 bytes, a's tile is transposed.
+/// A tile of 128 x 128; each of 256 threads holds 8 x 8. All loads and stores are of 16 bytes; a's tile is transposed.
 __global__ void __launch_bounds__(256) matmul_vectorised(float* c, const float* a, const float* b, int n) {
   __shared__ __align__(16) float ta[8][128], tb[8][128];
   const int x = threadIdx.x % 16, y = threadIdx.x / 16, r0 = blockIdx.y * 128, c0 = blockIdx.x * 128;

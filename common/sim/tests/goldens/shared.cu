@@ -32,7 +32,7 @@ __global__ void permute_shared(T* out, const T* in, const int* index) {
   out[threadIdx.x] = tile[index[threadIdx.x ^ 3]];
 }
 
-/// All threads the same value, each warp its own, each four lanes their own.
+/// Reads one value for all threads, one for each warp, and one for every four lanes.
 __global__ void broadcast_shared(float* out, const float* in) {
   __shared__ float tile[256];
   tile[threadIdx.x] = in[threadIdx.x];
@@ -40,7 +40,7 @@ __global__ void broadcast_shared(float* out, const float* in) {
   out[threadIdx.x] = tile[blockIdx.x] + tile[threadIdx.x / 32 * 9] + tile[threadIdx.x / 4];
 }
 
-/// Quads of a row, for lanes that come in fours: a row each, a pitch apart.
+/// Every four lanes read four quads of their own row; the rows are a pitch apart.
 template <int Pitch>
 __global__ void read_quads(float4* out, const float* in) {
   __shared__ __align__(16) float tile[32 * Pitch];
@@ -81,7 +81,7 @@ __global__ void reverse_blocks(float* out, const float* in) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = dynamic_floats[blockDim.x - 1 - threadIdx.x];
 }
 
-/// Two arrays in one dynamic one: values, and where they go.
+/// Two arrays in one dynamic array: values, and where they go.
 __global__ void sort_by_key_pairs(float* out, const float* in, const int* key) {
   float* values = dynamic_floats;
   int* keys = reinterpret_cast<int*>(dynamic_floats + blockDim.x);
@@ -111,7 +111,7 @@ __global__ void transpose_swizzled(float* out, const float* in, int n) {
   for (int y = threadIdx.y; y < 32; y += 8) out[(x0 + y) * n + y0 + x] = tile[x][y ^ x];
 }
 
-/// Two elements a lane: pairs of columns.
+/// Two elements per lane: pairs of columns.
 __global__ void transpose_pairs(float2* out, const float2* in, int pairs) {
   __shared__ __align__(8) float tile[32][66];
   const int x0 = blockIdx.x * 32, y0 = blockIdx.y * 32, x = threadIdx.x;
@@ -123,7 +123,7 @@ __global__ void transpose_pairs(float2* out, const float2* in, int pairs) {
     if (x < 16) out[(2 * x0 + y) * pairs + y0 / 2 + x] = make_float2(tile[2 * x][y], tile[2 * x + 1][y]);
 }
 
-/// Radius 3, with halo.
+/// Radius 3, with a halo.
 __global__ void stencil_shared(float* out, const float* in, int n) {
   __shared__ float line[256 + 6];
   const int i = blockIdx.x * 256 + threadIdx.x;
@@ -137,7 +137,7 @@ __global__ void stencil_shared(float* out, const float* in, int n) {
   if (i < n) out[i] = sum;
 }
 
-/// Each warp sums its own 32 through shared memory.
+/// Each warp sums its own 32 values through shared memory.
 __global__ void sum_warps_in_shared(float* out, const float* in) {
   __shared__ float values[256];
   const int lane = threadIdx.x % 32;

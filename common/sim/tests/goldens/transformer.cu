@@ -13,7 +13,7 @@ __device__ float warp_max(float v) {
   for (int step = 16; step > 0; step /= 2) v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, step));
   return v;
 }
-/// For all threads, over a block of whole warps.
+/// Gives all threads the sum over a block of whole warps.
 __device__ float block_sum(float v) {
   __shared__ float of_warp[32];
   v = warp_sum(v);
@@ -75,7 +75,7 @@ __global__ void layernorm_block_per_row(float* out, const float* in, const float
     out[blockIdx.x * width + c] = (x[c] - mean) * inverse * scale[c] + shift[c];
 }
 
-/// A row fits the registers of a block: read once, 16 bytes at a time.
+/// A row fits in the registers of a block: read once, 16 bytes at a time.
 __global__ void layernorm_quads(float4* out, const float4* in, const float4* scale, const float4* shift, int quads) {
   const int at = blockIdx.x * quads + threadIdx.x;
   float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -142,7 +142,7 @@ __global__ void softmax_warp_per_row(float* out, const float* in, int rows, int 
   for (int c = lane; c < width; c += 32) out[r * width + c] = expf(x[c] - most) * scale;
 }
 
-// ---- attention: queries, keys, values of (length, depth), one head a block in y
+// ---- attention: queries, keys, values of (length, depth), one head per block in y
 
 __global__ void attention_scores(float* score, const float* q, const float* k, int length, int depth) {
   const int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y, head = blockIdx.z;
@@ -210,7 +210,7 @@ __global__ void add_bias(float* out, const float* bias, int width, int n) {
   if (i < n) out[i] += bias[i % width];
 }
 
-/// Gradient of a bias: a thread sums one column.
+/// Gradient of a bias: each thread sums one column.
 __global__ void bias_gradient(float* gradient, const float* dout, int rows, int width) {
   const int c = blockIdx.x * blockDim.x + threadIdx.x;
   if (c >= width) return;

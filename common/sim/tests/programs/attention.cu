@@ -46,7 +46,7 @@ __global__ void value(float* out, const float* att, const float* inp) {
   out[idx] = sum;
 }
 
-/// A block for each head, a thread for each query, keys and values by tiles: one pass, nothing stored between.
+/// A block for each head, a thread for each query, keys and values by tiles: one pass, nothing stored in between.
 __global__ void attention_one_pass(float* out, const float* inp) {
   constexpr int tile = 8;
   __shared__ float k[tile][HS], v[tile][HS];

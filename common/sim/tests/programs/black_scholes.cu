@@ -1,4 +1,4 @@
-// Prices of European options by the closed formula, two at a time, against the host.
+// Prices of European options in closed form, two at a time, compared with the host's.
 #include <cuda_runtime.h>
 
 #include <cmath>

@@ -164,7 +164,7 @@ void one_rank(int rank, int ranks, ncclUniqueId id) {
   if (count != ranks || own != rank || device != rank) std::exit(1);
   std::vector<rank_state> mine = {make(rank, ranks, comm)};
   all(mine, [&](const std::function<void(rank_state&)>& call) { call(mine[0]); });
-  // Even ranks and odd ones, in the opposite order.
+  // One communicator for the even ranks and one for the odd ranks, each in reverse order.
   NCCL(ncclCommSplit(comm, rank % 2, -rank, &half, nullptr));
   NCCL(ncclCommCount(half, &count));
   NCCL(ncclCommUserRank(half, &own));
@@ -209,7 +209,7 @@ int processes(int devices) {
 }
 
 int main(int argc, char** argv) {
-  if (argc > 2 && !std::strcmp(argv[1], "processes")) {  // before CUDA begins: a fork cannot use its parent's
+  if (argc > 2 && !std::strcmp(argv[1], "processes")) {  // before CUDA starts: forked processes cannot use it
     if (processes(std::atoi(argv[2]))) return 1;
   } else {
     int devices = 0;

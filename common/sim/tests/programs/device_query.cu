@@ -1,4 +1,4 @@
-// What device is there, and do its figures make sense?
+// Which device does the machine have, and do its figures make sense?
 #include <cuda_runtime.h>
 
 #include <cstdio>

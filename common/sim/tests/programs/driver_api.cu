@@ -1,4 +1,4 @@
-// The driver API beside the runtime's: a context, memory by address, a launch by symbol; and complex numbers.
+// The driver API alongside the runtime API: a context, memory by address, a launch by symbol; and complex numbers.
 #include <cuComplex.h>
 #include <cuda.h>
 

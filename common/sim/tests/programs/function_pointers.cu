@@ -1,4 +1,4 @@
-// Function pointers in device code: a table in the kernel, one in a __device__ variable, and functors as arguments.
+// Function pointers in device code: a table in the kernel, a __device__ variable, and functors as arguments.
 #include <cmath>
 #include <cstdio>
 #include <vector>

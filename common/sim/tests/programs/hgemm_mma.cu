@@ -1,5 +1,5 @@
 // C = A B in half precision on the tensor cores, by inline PTX: three stages of cp.async, swizzled tiles, ldmatrix,
-// mma.sync. Tiles of 64 x 64, four warps with 32 x 32 each, 32 of K a step.
+// mma.sync. Tiles of 64 x 64, four warps with 32 x 32 each, 32 of K per step.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// 256 bins: each warp counts into its own copy in shared memory, a second kernel adds the blocks up.
+// 256 bins: each warp counts into its own copy in shared memory; a second kernel adds up the blocks.
 #include <cuda_runtime.h>
 
 #include <cstdint>

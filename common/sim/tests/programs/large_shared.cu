@@ -1,4 +1,4 @@
-// More than 48 KB of dynamic shared memory has to be asked for; without, the launch is refused.
+// More than 48 KB of dynamic shared memory has to be requested; otherwise, the launch is refused.
 #include <cstdio>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The set, by a grid-stride loop, as characters; compared with the same function on the host.
+// The Mandelbrot set, by a grid-stride loop, as characters; compared with the same function on the host.
 #include <cstdio>
 #include <vector>
 

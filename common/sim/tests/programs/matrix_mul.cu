@@ -1,4 +1,4 @@
-// Tiled matrix multiplication, the tile's width a template parameter chosen at run time.
+// Tiled matrix multiplication; the tile's width is a template parameter chosen at run time.
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

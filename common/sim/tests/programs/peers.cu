@@ -51,7 +51,7 @@ int main() {
     const int own = d + 1;
     CHECK(cudaMemcpyToSymbol(factor, &own, sizeof own));
   }
-  // Each fills its own memory and sends it to the next, which adds both; the copy needs no peer access.
+  // Each device fills its own memory and sends it to the next, which adds both; the copy needs no peer access.
   for (int d = 0; d < devices; ++d) {
     const int next = (d + 1) % devices;
     CHECK(cudaSetDevice(d));

@@ -1,4 +1,4 @@
-// `extern __shared__` cannot have a template's type in one name; a class with specialisations gives each type its own.
+// One `extern __shared__` name cannot have several types; a class with specialisations gives each type its own name.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The same work in one stream and cut into four: results must agree.
+// The same work in one stream, and split across four: the results must agree.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Thrust's vectors and algorithms and a kernel on the same memory, Thrust's own and the program's.
+// Thrust's vectors and algorithms, and a kernel on the same memory: Thrust's own, and the program's.
 #include <thrust/complex.h>
 #include <thrust/device_free.h>
 #include <thrust/device_malloc.h>

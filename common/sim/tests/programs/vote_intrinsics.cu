@@ -1,4 +1,4 @@
-// Votes of a warp: any, all, ballot; and what lanes that match have in common.
+// Votes of a warp: any, all, ballot.
 #include <cuda_runtime.h>
 
 #include <cstdio>
