@@ -618,8 +618,9 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   }
   all.push_back(serve({draw(10, 40), draw(2, 12), draw(2, 20), 600, 60, 60, draw(1, 5), 20, false, draw(5, 40)}));
   all.push_back(serve({draw(61, 90), draw(31, 50), 16, 500, 70, 80, draw(31, 50)}));
-  all.push_back(serve({draw(10, 30), draw(3, 12), draw(8, 20), draw(9, 14), 40, 60, draw(1, 5), 20, true}));
-  all.push_back(serve({draw(61, 80), draw(31, 50), draw(8, 20), draw(15, 30), 50, 80, draw(31, 60)}));
+  const int page = draw(8, 20), enough = (40 + 60) / page + 1;  // for the longest request by itself
+  all.push_back(serve({draw(10, 30), draw(3, 12), page, enough + draw(1, 3), 40, 60, draw(1, 5), 20, true}));
+  all.push_back(serve({draw(61, 80), draw(31, 50), draw(8, 20), draw(17, 30), 50, 80, draw(31, 60)}));
   all.push_back(serve({draw(140, 160), draw(70, 130), 16, 600, 20, 30, 160}));
   const int kv_heads = draw(1, 4);
   all.push_back(paged({draw(2, 6), kv_heads << draw(0, 3), kv_heads, 64 * draw(1, 2), draw(2, 30)}));
