@@ -29,7 +29,7 @@ void run_pages(const lab::call& c) {
   const int pages = c.parameter(0), size = c.parameter(1);
   pager* const p = make_pager(pages, size);
   pager* const other = make_pager(2, size + 1);  // a server has a pager for each device
-  // It begins as the first sequence here does.
+  // The sequence in `other` begins as the first one in `p` does.
   const auto* next = c.input<std::int32_t>(0);
   const auto* first = next;
   operation begins = operation::read(first);

@@ -120,8 +120,8 @@ struct warp_product {
   }
 
   /// Four matrices of 8 x 8 at a time: lanes 0 to 15 name the 16 rows of the left half, 16 to 31 those of the right.
-  /// Where a lane's row lies in the tile is computed once: moving down 16 rows is an addition, and moving along the row
-  /// by chunks is an exclusive-or.
+  /// The position of a lane's row in the tile is computed once: a step of 16 rows down adds to it, and a step of
+  /// chunks along the row is an exclusive-or.
   __device__ void load_a(factors& f, const uint4* tile_a, int i, int u) const {
     lab::ldmatrix(f.a[u], tile_a + (at_a ^ i / chunk) + 16 * u * (tile::depth / chunk));
   }
