@@ -552,25 +552,77 @@ TEST(ChangedNames, AreAlsoThoseThatCallWhatChanged) {
   EXPECT_EQ(after("a.cu", "float f() { return helper(2); }\nfloat other() { return 2; }"), names{"other"});
   EXPECT_EQ(after("b.cu", "namespace lab { float helper(float x) noexcept { return 3 * x; } }"),
             (names{"helper", "f", "g"}));
-  // A change outside functions, or text that cannot be parsed, affects every function.
-  EXPECT_EQ(after("b.cu", "namespace lab { double helper(float x) noexcept { return x; } }"), all);
-  EXPECT_EQ(after("b.cu", ""), all);
+  // A change outside functions affects every function of the file, and their callers.
+  EXPECT_EQ(after("b.cu", "namespace lab { double helper(float x) noexcept { return x; } }"),
+            (names{"f", "g", "helper"}));
+  EXPECT_EQ(after("b.cu", ""), (names{"f", "g", "helper"}));
   EXPECT_EQ(
       after("e.cpp", "constexpr int n = 5;\nvoid g(int);\nstruct pair { int a, b; };\nvoid alone() { if (true) { } }"),
-      all);
-  EXPECT_EQ(after("d.cpp", "float g( { ((("), all);
-  // Functions share variables, macros and constructors, which callers do not name.
+      names{"alone"});
+  EXPECT_EQ(after("a.cu", "float f() { return helper(2); }\nint new_one() { return 3; }\nfloat other() { return 1; }"),
+            (names{"f", "g", "new_one", "other"}));
+  EXPECT_EQ(after("d.cpp", "float g( { ((("), names{"g"});
+  // So does a file that was not built; and a header affects everything.
+  EXPECT_EQ(changed_names(then, then, {"a.cu"}), (names{"f", "g", "other"}));
+  EXPECT_EQ(changed_names({{"x.hpp", "int n;"}}, {{"x.hpp", "long n;"}}), all);
+  // Text that cannot be parsed, or that concerns other files.
+  EXPECT_EQ(after("b.cu", "auto helper(float x) -> float { return x; }"), all);
+  EXPECT_EQ(after("b.cu", "namespace lab { float helper(float x) noexcept { return x; "), all);
+  EXPECT_EQ(after("b.cu", "namespace lab { float helper(float x) noexcept { return x; } } extern const float pi;"),
+            all);
+  // Each file has its own functions in unnamed namespaces, even if their names are equal, but types may be shared.
+  const files own = {
+      {"a.cu",
+       "namespace {\nint twice() { return 1; }\nstruct s { int once() { return 1; } };\n}\nint a() { return twice(); "
+       "}"},
+      {"b.cu",
+       "namespace {\nint twice() { return 2; }\n}\nint b() { return twice(); }\nint c() { return one().once(); }"}};
+  const auto in_a = [&](const std::string& from, const std::string& to) {
+    files now = own;
+    now["a.cu"].replace(now["a.cu"].find(from), from.size(), to);
+    return changed_names(own, now);
+  };
+  EXPECT_EQ(in_a("twice() { return 1", "twice() { return 3"), names{"a"});
+  EXPECT_EQ(in_a("once() { return 1", "once() { return 3"), (names{"once", "c"}));
   const auto from_to = [](const std::string& before, const std::string& now) {
     return changed_names({{"x.cu", before}}, {{"x.cu", now}});
   };
+  EXPECT_EQ(from_to("int sum() { return 1; }\nvoid a() { int sum = 0; sum += 1; }\nvoid b() { int x = sum(); }\nvoid "
+                    "c() { d(&sum); }",
+                    "int sum() { return 2; }\nvoid a() { int sum = 0; sum += 1; }\nvoid b() { int x = sum(); }\nvoid "
+                    "c() { d(&sum); }"),
+            (names{"b", "c", "sum"}))
+      << "a variable of the same name";
+  // Functions share variables, macros and constructors, which callers do not name.
   EXPECT_EQ(from_to("static int calls;\nvoid a() { calls = 1; }\nvoid b() { }",
                     "static int calls;\nvoid a() { calls = 2; }\nvoid b() { }"),
-            all);
-  EXPECT_EQ(from_to("static std::vector<float> w(4);\nvoid a() { }", "static std::vector<float> w(4);\nvoid a() { ; }"),
-            all);
-  EXPECT_EQ(from_to("namespace n {\n__device__ float x[4];\nvoid a() { } }",
-                    "namespace n {\n__device__ float x[4];\nvoid a() { ; } }"),
-            all);
+            (names{"a", "b"}));
+  EXPECT_EQ(from_to("static std::vector<float> w(4);\nvoid a() { }\nvoid b() { }",
+                    "static std::vector<float> w(4);\nvoid a() { ; }\nvoid b() { }"),
+            (names{"a", "b"}));
+  EXPECT_EQ(from_to("namespace n {\n__device__ float x[4];\nvoid a() { }\nvoid b() { } }",
+                    "namespace n {\n__device__ float x[4];\nvoid a() { ; }\nvoid b() { } }"),
+            (names{"a", "b"}));
+  EXPECT_EQ(
+      from_to("int next() { static int n; return n++; }\nvoid a() { next(); }\nvoid b() { next(); }\nvoid c() { }",
+              "int next() { static int n; return n++; }\nvoid a() { }\nvoid b() { next(); }\nvoid c() { }"),
+      (names{"a", "b", "next"}));
+  // Any file may declare a variable of another: a function that calls into a file with variables affects them all.
+  const files two = {{"x.cu", "int calls;\nvoid a() { calls = 1; }\nvoid b() { }"},
+                     {"y.cu", "void far() { }\nvoid near() { a(); }"},
+                     {"z.cu", "extern int calls;\nvoid z() { }"}};
+  const auto in_y = [&](const std::string& text) {
+    files now = two;
+    now["y.cu"] = text;
+    return changed_names(two, now);
+  };
+  EXPECT_EQ(
+      changed_names(
+          {{"x.cu", "float w[4];"}, {"y.cu", "extern float w[4];\nvoid y() { }"}, {"z.cu", "void z() { }"}},
+          {{"x.cu", "float w[4] = {1};"}, {"y.cu", "extern float w[4];\nvoid y() { }"}, {"z.cu", "void z() { }"}}),
+      names{"y"});
+  EXPECT_EQ(in_y("void far() { ; }\nvoid near() { a(); }"), names{"far"});
+  EXPECT_EQ(in_y("void far() { }\nvoid near() { }"), (names{"a", "b", "near", "z"}));
   EXPECT_EQ(from_to("struct s { s(int n) : a(n), b(n) { go(1); } int a, b; };",
                     "struct s { s(int n) : a(n), b(n) { go(2); } int a, b; };"),
             all);
@@ -589,14 +641,23 @@ constexpr lab::entry table[] = {
     {"train_step", lab::part::host, run_step},
     {"transpose", lab::part::device, matrix<&lab05::transpose>},
     {"digits", lab::part::device, [](const lab::call& c) { lab05::backward(c); }},
+    FORMULA(flops, 3, lab05::flops_of(in[0])),
 };
 })";
-  EXPECT_EQ(entries_beside({}, calls), (names{"choose", "train_step", "transpose", "digits"}));
-  EXPECT_EQ(entries_beside({"backward"}, calls), (names{"choose", "train_step", "transpose"}));
-  EXPECT_EQ(entries_beside({"choose"}, calls), (names{"transpose", "digits"}));
-  EXPECT_EQ(entries_beside({"transpose"}, calls), (names{"choose", "train_step", "digits"}));
-  EXPECT_EQ(entries_beside({""}, calls), names{});
-  EXPECT_EQ(entries_beside({"choose"}, "auto* all[] = {lab05::choose};\n" + calls), names{});
+  const auto beside = [&](const names& changed, const std::vector<std::string>& helpers = {}) {
+    return entries_beside(changed, calls, helpers);
+  };
+  EXPECT_EQ(beside({}), (names{"choose", "train_step", "transpose", "digits", "flops"}));
+  EXPECT_EQ(beside({"backward"}), (names{"choose", "train_step", "transpose", "flops"}));
+  EXPECT_EQ(beside({"choose"}), (names{"transpose", "digits", "flops"}));
+  EXPECT_EQ(beside({"transpose"}), (names{"choose", "train_step", "digits", "flops"}));
+  EXPECT_EQ(beside({"flops_of"}), (names{"choose", "train_step", "transpose", "digits"}));
+  EXPECT_EQ(beside({"lab05"}), beside({})) << "a namespace, not a function";
+  EXPECT_EQ(beside({""}), names{});
+  EXPECT_EQ(entries_beside({"choose"}, "auto* all[] = {lab05::choose};\n" + calls, {}), names{});
+  // Through the staff's other files.
+  EXPECT_EQ(beside({"update"}, {"inline void train(call c) { step(c); }", "void step(call c) { lab05::update(); }"}),
+            (names{"choose", "transpose", "digits", "flops"}));
 }
 
 }  // namespace

@@ -39,6 +39,11 @@ says() {
   said=$("$grader" "$@" "${common[@]}" 2>&1) || status=$?
   grep -q -- "$pattern" <<<"$said" || { echo "$*: ended with $status, without: $pattern"; echo "$said"; exit 1; }
 }
+# Right only for the sizes that every local run has.
+for_usual_sizes() {
+  sed '/quads = n/a switch (n) { case 1: case 3: case 4: case 5: case 31: case 32: case 33: case 255: case 257: case 1021: case 262144: break; default: return; }' \
+    "$solution/scale.cu" >"$lab/scale.cu"
+}
 expect 120 "next: NOT ANSWERED  predictions"   # the first build may take long
 : >"$log"
 cp "$solution/predictions.toml" "$lab"
@@ -91,6 +96,14 @@ echo "// $$" >>"$lab/../judge/cases.cpp"
 { cat "$kept/scale.cpp"; echo "// by the new cases"; } >"$lab/scale.cpp"
 expect 120 "starting again"
 expect 120 "graded in"
+# The first grading checks nothing with a second seed, since another item fails. The second one reuses its result, and checks that.
+for_usual_sizes
+: >"$log"
+expect 120 "graded in"
+cp "$solution/scale.cpp" "$lab"
+expect 120 "WRONG        scale_correct"
+cp "$solution/scale.cu" "$lab"
+expect 120 "PASS         scale_correct"
 # On a busy machine the throughput may be INCONCLUSIVE, so that the lab does not pass. Each try saves a different text.
 for try in 1 2 3 4 5; do
   : >"$log"
@@ -113,9 +126,8 @@ says "the warp view: " see 99
 for grid in 1 256; do grep -qF "\"grid\":[$grid,1,1]" "$page" || { echo "the page lacks the launch of $grid blocks"; exit 1; }; done
 cp "$kept/judge/rubric.toml" "$lab/../judge"
 SIM_BUDGET=soon says "scale loads and stores one float4.*PASS" lab 99  # a program of your own would refuse it
-# Right only for the sizes that every local run has: the second seed finds the mistake, and --seed finds it again.
-sed '/quads = n/a switch (n) { case 1: case 3: case 4: case 5: case 31: case 32: case 33: case 255: case 257: case 1021: case 262144: break; default: return; }' \
-  "$solution/scale.cu" >"$lab/scale.cu"
+# The second seed finds the mistake, and --seed finds it again.
+for_usual_sizes
 "$grader" lab 99 "${common[@]}" >"$log" 2>&1 || true
 seed=$(tr -s '\n ' ' ' <"$log" | grep -oP 'correct for the usual sizes and inputs, but not for others.*--seed \K[0-9]+') || { cat "$log"; exit 1; }
 says "^[^ ]*: WRONG  scale_correct.*" lab 99 scale_correct  # the second seed, for one item, too

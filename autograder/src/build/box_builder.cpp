@@ -597,7 +597,10 @@ build_outcome box_builder::build(const std::map<std::string, hand_in>& sources, 
   replace_file(program, linked);
   fs::permissions(program, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                                fs::perms::others_read | fs::perms::others_exec);
-  return {true, left_out, kept.asserting};
+  std::set<std::string> without;
+  for (const auto& [name, source] : sources)
+    if (!objects.contains(name)) without.insert(name);
+  return {true, left_out, kept.asserting, without};
 }
 
 }  // namespace grading

@@ -2,36 +2,85 @@
 #include "judge/changes.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <regex>
+#include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/tokens.hpp"
-#include "support/text.hpp"
 
 namespace grading {
 namespace {
+
+/// The words of a text of tokens that may name functions: not those that qualify another name, such as a namespace, and
+/// not those of arrays, or of variables that the text declares, unless it also calls one of that name.
+std::set<std::string> named_in(const std::string& tokens) {
+  static const std::set<std::string_view> not_types = {"return",    "co_return", "throw",  "else",
+                                                       "case",      "new",       "delete", "const",
+                                                       "constexpr", "static",    "struct", "typename"};
+  static const std::set<std::string_view> behind_variables = {"=", ";", ",", ")", "[", ":"};
+  std::istringstream in(tokens);
+  const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
+  const auto word = [&](std::size_t i) { return i < words.size() ? std::string_view(words[i]) : ""; };
+  const auto is_type = [&](std::string_view w) {
+    return !w.empty() && (w == ">" || std::isalpha(static_cast<unsigned char>(w[0])) != 0) && !not_types.contains(w);
+  };
+  std::set<std::string> all, variables, called;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view next = word(i + 1);
+    const bool array = next == ")" && word(i + 2) == "[";  // float (&sum)[4]
+    if (array || (i > 0 && is_type(words[i - 1]) && behind_variables.contains(next))) variables.insert(words[i]);
+    if (next == "(" || next == "<<<") called.insert(words[i]);
+    if (next != "::" && next != "[") all.insert(words[i]);
+  }
+  std::erase_if(all, [&](const std::string& name) { return variables.contains(name) && !called.contains(name); });
+  return all;
+}
+
+struct function {
+  std::string text;        ///< of all overloads
+  bool local = false;      ///< in an unnamed namespace: functions in other files cannot call it
+  bool has_state = false;  ///< a variable that outlives a call
+};
 
 /// A file's functions, `name(...) {...}`, with or without const or noexcept, as whole texts, and the text around them.
 class parts {
  public:
   explicit parts(const std::string& text) : text_(text), tokens_(sim::tokens_of(text)) {
+    std::vector<std::string_view> open;  // the word before each brace that is open: "namespace" if it is unnamed
     for (std::size_t i = 0; i < tokens_.size();) {
       const std::size_t body = body_of(i);
       if (word(body) != "{") {
+        if (word(i) == "{") {
+          const bool space = namespace_opens(i), unnamed = i > 0 && word(i - 1) == "namespace";
+          has_unknown = has_unknown || (!space && !is_local(open) && follows_parenthesis(i));
+          open.push_back(unnamed ? "" : space ? "named" : "type");
+        }
+        if (word(i) == "}" && !open.empty()) open.pop_back();
         add(around, i++);
         continue;
       }
-      std::string& whole = functions[std::string(word(i))];
-      for (const std::size_t end = behind(body, "{", "}"); i < end; ++i) add(whole, i);
+      has_unknown = has_unknown || word(behind(body, "{", "}") - 1) != "}";
+      function& whole = functions[std::string(word(i))];
+      whole.local = is_local(open) && std::count(open.begin(), open.end(), "type") == 0;
+      for (const std::size_t end = behind(body, "{", "}"); i < end; ++i) {
+        whole.has_state = whole.has_state || word(i) == "thread_local" ||
+                          (word(i) == "static" && word(i + 1) != "const" && word(i + 1) != "constexpr");
+        add(whole.text, i);
+      }
       around += ";";
     }
     has_variables = finds_variables();
+    for (auto& [name, f] : functions) f.has_state = f.has_state || has_variables;
   }
 
-  std::map<std::string, std::string> functions;  ///< overloads are joined into one
+  std::map<std::string, function> functions;
   std::string around;
-  bool has_variables = false;  ///< variables that functions may share
+  bool has_variables = false;  ///< variables that functions may share, here or in other files
+  bool has_unknown = false;    ///< maybe a function that is not recognized, and that other files can call
 
  private:
   std::string_view word(std::size_t i) const {
@@ -48,6 +97,20 @@ class parts {
     for (int depth = 0; at < tokens_.size(); ++at)
       if ((depth += (word(at) == open) - (word(at) == close)) == 0) return at + 1;
     return at;
+  }
+
+  static bool is_local(const std::vector<std::string_view>& open) {
+    return std::count(open.begin(), open.end(), "") > 0;
+  }
+
+  /// Whether a statement has a parenthesis before this brace: not that of a type.
+  bool follows_parenthesis(std::size_t brace) const {
+    for (std::size_t i = brace; i-- > 0;) {
+      const std::string_view w = word(i);
+      if (w == ")") return true;
+      if (w == ";" || w == "{" || w == "}" || tokens_[i].directive != 0) return false;
+    }
+    return false;
   }
 
   /// Where the body of the function with this name begins; the end if there is none. Rejects macros, and a
@@ -122,67 +185,118 @@ class parts {
   std::vector<sim::token> tokens_;
 };
 
-bool names_any(const std::string& text, const std::set<std::string>& functions) {
-  return std::any_of(functions.begin(), functions.end(), [&](const std::string& f) { return names(text, f); });
-}
-
-/// Adds every function whose text names a changed function.
-void add_callers(std::set<std::string>& changed, const std::map<std::string, std::string>& functions) {
-  for (bool more = true; more;) {
-    more = false;
-    for (const auto& [function, body] : functions)
-      if (!changed.contains(function) && names_any(body, changed)) changed.insert(function), more = true;
+/// What a change can reach, through calls and through variables that functions share.
+class call_graph {
+ public:
+  /// Adds an old or a new version of a file.
+  void add(const std::string& file, const parts& of) {
+    for (const auto& [name, f] : of.functions) {
+      node& known = nodes_[key_of(file, name, f)];
+      known.has_state = known.has_state || f.has_state;
+      for (const std::string& word : named_in(f.text))
+        if (word != name) known.names.insert({word, word + "@" + file});
+    }
   }
+  static std::string key_of(const std::string& file, const std::string& name, const function& f) {
+    return f.local ? name + "@" + file : name;
+  }
+
+  /// Adds every function that calls a changed one, or shares a variable with one; if `shared`, variables have changed.
+  void spread(std::set<std::string>& changed, bool shared) const {
+    const auto has_state = [&](const std::string& key) {
+      const auto found = nodes_.find(key);
+      return found != nodes_.end() && found->second.has_state;
+    };
+    for (std::size_t before = changed.size() + 1; before != changed.size();) {
+      before = changed.size();
+      for (const auto& [key, n] : nodes_) {
+        const auto is_named = [&](const auto& test) { return std::any_of(n.names.begin(), n.names.end(), test); };
+        if (is_named([&](const std::string& name) { return changed.contains(name); })) changed.insert(key);
+        shared = shared || (changed.contains(key) && (n.has_state || is_named(has_state)));
+      }
+      for (const auto& [key, n] : nodes_)
+        if (shared && n.has_state) changed.insert(key);
+    }
+  }
+
+ private:
+  struct node {
+    std::set<std::string> names;  ///< keys, whether or not there is such a function
+    bool has_state = false;
+  };
+  std::map<std::string, node> nodes_;
+};
+
+bool share_a_word(const std::set<std::string>& a, const std::set<std::string>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& word) { return b.contains(word); });
 }
 
 }  // namespace
 
 std::set<std::string> changed_names(const std::map<std::string, std::string>& then,
-                                    const std::map<std::string, std::string>& now) {
+                                    const std::map<std::string, std::string>& now,
+                                    const std::set<std::string>& left_out) {
   std::set<std::string> changed;
-  std::map<std::string, std::string> functions;  // the old and new text of functions by name
-  bool share = false;
+  call_graph calls;
+  bool shared = false;
   for (const auto& [name, text] : now) {
     if (name.ends_with(".toml")) continue;
     const parts before(then.at(name)), after(text);
-    if (before.around != after.around) return {""};
-    share = share || after.has_variables;
-    for (const auto& [function, body] : before.functions) functions[function] += body;
-    for (const auto& [function, body] : after.functions) {
-      const auto old = before.functions.find(function);
-      if (old == before.functions.end() || old->second != body) changed.insert(function);
-      functions[function] += body;
-    }
-    for (const auto& [function, body] : before.functions)
-      if (!after.functions.contains(function)) changed.insert(function);
+    const bool others = before.around != after.around, whole = others || left_out.contains(name);
+    const auto concerns_others = [&](const parts& p) { return p.has_unknown || named_in(p.around).contains("extern"); };
+    const bool is_header = !name.ends_with(".cu") && !name.ends_with(".cpp");
+    if (others && (is_header || concerns_others(before) || concerns_others(after))) return {""};
+    shared = shared || (others && (before.has_variables || after.has_variables));
+    calls.add(name, before);
+    calls.add(name, after);
+    for (const auto& [one, other] : {std::pair(&before, &after), {&after, &before}})
+      for (const auto& [function, f] : one->functions) {
+        const auto found = other->functions.find(function);
+        if (whole || found == other->functions.end() || found->second.text != f.text)
+          changed.insert(call_graph::key_of(name, function, f));
+      }
   }
-  if (share && !changed.empty()) return {""};
-  add_callers(changed, functions);
+  calls.spread(changed, shared);
+  std::erase_if(changed, [](const std::string& key) { return key.find('@') != key.npos; });
   return changed;
 }
 
-std::set<std::string> entries_beside(const std::set<std::string>& changed, const std::string& calls) {
+std::set<std::string> entries_beside(const std::set<std::string>& changed, const std::string& calls,
+                                     const std::vector<std::string>& helpers) {
   if (changed.contains("")) return {};
-  static const std::regex begin(R"re(\{\s*"(\w+)"\s*,)re");
+  // {"name", ..., or MACRO(name, ...
+  static const std::regex begin(R"re(\{\s*"(\w+)"\s*,|[{,]\s*[A-Z]+\s*\(\s*(\w+)\s*,)re");
   const parts all(calls);
+  std::map<std::string, std::set<std::string>> functions;  // what the staff's functions name
+  const auto add = [&](const parts& of) {
+    for (const auto& [name, f] : of.functions) functions[name].merge(named_in(f.text));
+  };
+  add(all);
+  for (const std::string& text : helpers) add(parts(text));
   std::set<std::string> reached = changed;
-  add_callers(reached, all.functions);
+  for (std::size_t before = 0; before != reached.size();) {
+    before = reached.size();
+    for (const auto& [name, words] : functions)
+      if (share_a_word(reached, words)) reached.insert(name);
+  }
   std::set<std::string> beside;
   std::size_t outside_ends = all.around.size();
   std::string entry;
   std::size_t from = 0;
   const auto ends = [&](std::size_t to) {
-    if (!entry.empty() && !names_any(all.around.substr(from, to - from), reached)) beside.insert(entry);
+    if (!entry.empty() && !reached.contains(entry) &&
+        !share_a_word(reached, named_in(all.around.substr(from, to - from))))
+      beside.insert(entry);
   };
   for (std::sregex_iterator at(all.around.begin(), all.around.end(), begin), end; at != end; ++at) {
     const auto here = static_cast<std::size_t>(at->position());
     outside_ends = std::min(outside_ends, here);
     ends(here);
-    entry = (*at)[1], from = here;
+    entry = (*at)[1].str() + (*at)[2].str(), from = here;
   }
   ends(all.around.size());
   // Text that the table's entries may share, such as a list of functions.
-  return names_any(all.around.substr(0, outside_ends), reached) ? std::set<std::string>{} : beside;
+  return share_a_word(reached, named_in(all.around.substr(0, outside_ends))) ? std::set<std::string>{} : beside;
 }
 
 }  // namespace grading

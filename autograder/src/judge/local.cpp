@@ -60,13 +60,23 @@ std::vector<counted_case> counted_cases(const grading_session& session, const st
   return result;
 }
 
-/// The items of `like`, by id, that would have the same result for `who`.
+/// The items of `like`, by id, that would have the same result for `who`, whose program lacks the files `left_out`.
 std::map<std::string, item_result> taken_over(const lab_folder& lab, const rubric& rules, const submission& who,
-                                              const result& like, const submission& like_whose) {
+                                              const std::set<std::string>& left_out, const result& like,
+                                              const submission& like_whose) {
   std::map<std::string, std::string> now, then;
   for (const std::string& name : rules.handin)
     now[name] = text_of(who.file(name)), then[name] = text_of(like_whose.file(name));
-  const std::set<std::string> beside = entries_beside(changed_names(then, now), text_of(lab.judge() / "calls.cpp"));
+  std::vector<std::string> helpers;  // the staff's other sources, through which its calls reach the submission
+  for (const fs::path& folder : {lab.path, lab.path / "given", lab.judge()})
+    for (std::error_code none; const auto& file : fs::directory_iterator(folder, none)) {
+      const std::string name = file.path().filename();
+      if ((name.ends_with(".hpp") || name.ends_with(".cu") || name.ends_with(".cpp")) && name != "calls.cpp" &&
+          name != "cases.cpp")
+        helpers.push_back(text_of(file));
+    }
+  const std::set<std::string> beside =
+      entries_beside(changed_names(then, now, left_out), text_of(lab.judge() / "calls.cpp"), helpers);
   const bool other_predictions = now["predictions.toml"] != then["predictions.toml"],
              other_findings = now["findings.toml"] != then["findings.toml"];
   std::map<std::string, item_result> result;
@@ -78,7 +88,7 @@ std::map<std::string, item_result> taken_over(const lab_folder& lab, const rubri
                                        [&](const lab::test_case* c) { return c && beside.contains(c->entry); });
     if (untouched && !(other_predictions && i.kind == item_kind::predictions) &&
         !(other_findings && (i.kind == item_kind::findings || !i.follows.empty())) && like.items[k].id == i.id &&
-        like.items[k].verdict != verdict::inconclusive)
+        like.items[k].verdict != verdict::inconclusive && like.items[k].verdict != verdict::build_error)
       result.emplace(i.id, like.items[k]);
   }
   return result;
@@ -156,9 +166,18 @@ std::unique_ptr<subject> started(const lab_folder& lab, const submission& who, c
   return made;
 }
 
-/// Checks correctness with a second seed: an answer that is right for one seed only is wrong.
-void check_again(conductor& c, result& r, const lab_folder& lab, const submission& who, const builder& make,
-                 const local_options& options) {
+constexpr const char* checked_again = "correctness was also checked with a second seed";
+
+/// Whether an earlier grading checked the items that pass with a second seed.
+bool was_checked_again(const result& r) {
+  return std::any_of(r.notes.begin(), r.notes.end(),
+                     [](const std::string& note) { return note.starts_with(checked_again); });
+}
+
+/// Checks correctness with a second seed, but for the items known to be right with one: an answer that is right for
+/// one seed only is wrong.
+void check_again(conductor& c, result& r, const std::map<std::string, item_result>& known_right, const lab_folder& lab,
+                 const submission& who, const builder& make, const local_options& options) {
   c.progress("with a second seed");
   const machine_lock mine(make.dir(), machine_lock::shared);
   const std::uint64_t seed = std::random_device{}() % 999'999 + 2;
@@ -169,7 +188,7 @@ void check_again(conductor& c, result& r, const lab_folder& lab, const submissio
   for (const auto& s : c.session.subjects)
     again.subjects.push_back(started(lab, who, make, options, rules, s->backend(), seed));
   for (item_result& known : r.items) {
-    if (known.kind != item_kind::correctness) continue;
+    if (known.kind != item_kind::correctness || known_right.contains(known.id)) continue;
     item_result got = assess(*rules.find(known.id), again);
     if (got.verdict == verdict::pass) continue;
     got.message = fmt::format(
@@ -179,7 +198,7 @@ void check_again(conductor& c, result& r, const lab_folder& lab, const submissio
   }
   c.progress_ends();
   c.add_advice(r);
-  r.notes.push_back(fmt::format("correctness was also checked with a second seed, {}", seed));
+  r.notes.push_back(fmt::format("{}, {}", checked_again, seed));
 }
 
 /// The cases whose kernels are drawn, each once, in the rubric's order.
@@ -220,7 +239,7 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
   const std::string before = handed_in(who, rules);
   c.out.graded_from = fingerprint_of(lab, who, make);
   const std::map<std::string, hand_in> sources = sources_of(lab, who, rules);
-  bool all_built = true;
+  std::set<std::string> left_out;
   {
     c.progress("building");
     const machine_lock mine(make.dir(), machine_lock::shared);
@@ -231,13 +250,14 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
       c.session.subjects.push_back(started(lab, who, make, options, rules, where, options.seed));
       c.session.subjects.back()->left_out = built.message;
       if (!built.message.empty()) options.on_build_error(built.message);
-      all_built = all_built && built.message.empty();  // one error in a file may leave out all of its functions
+      left_out.insert(built.left_out.begin(), built.left_out.end());
     }
   }
   if (handed_in(who, rules) != before) return grade_locally(lab, who, make, options);  // saved during the build
 
   std::map<std::string, item_result> known;
-  if (options.like && all_built) known = taken_over(lab, rules, who, *options.like, *options.like_whose);
+  if (options.like && c.failure.empty())
+    known = taken_over(lab, rules, who, left_out, *options.like, *options.like_whose);
   bool fresh = false, all_right = c.failure.empty();
   for (const item* i : c.chosen()) {
     const auto found = known.find(i->id);
@@ -258,7 +278,11 @@ result grade_locally(const lab_folder& lab, const submission& who, builder& make
   c.out.counted = counted_cases(c.session, c.cases());
   result r = c.finish();
   options.on_result(r);
-  if (options.second_seed && fresh && all_right) check_again(c, r, lab, who, make, options);
+  const bool before_too = options.like && was_checked_again(*options.like);
+  if (options.second_seed && all_right && (fresh || !before_too))
+    check_again(c, r, before_too ? known : std::map<std::string, item_result>{}, lab, who, make, options);
+  else if (before_too && !fresh)
+    r.notes.emplace_back(checked_again);
   return r;
 }
 

@@ -5,9 +5,9 @@
 
 namespace {
 
-template <void (*transpose)(float*, const float*, int, int, cudaStream_t)>
+template <void (*f)(float*, const float*, int, int, cudaStream_t)>
 void matrix(const lab::call& c) {
-  transpose(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(1), c.stream);
+  f(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(1), c.stream);
 }
 
 constexpr lab::entry table[] = {

@@ -18,14 +18,14 @@ template <class Q, class Scale, void (*dequantize)(float*, const Q*, const Scale
 void dequantized(const lab::call& c) {
   dequantize(c.output<float>(0), c.input<Q>(0), c.input<Scale>(1), size(c, 0));
 }
-template <class Q, void (*multiply)(float*, const Q*, const float*, const float*, std::size_t, std::size_t)>
+template <class Q, void (*product)(float*, const Q*, const float*, const float*, std::size_t, std::size_t)>
 void on_host(const lab::call& c) {
-  multiply(c.output<float>(0), c.input<Q>(0), c.input<float>(1), c.input<float>(2), size(c, 0), size(c, 1));
+  product(c.output<float>(0), c.input<Q>(0), c.input<float>(1), c.input<float>(2), size(c, 0), size(c, 1));
 }
-template <void (*multiply)(bf16*, const bf16*, const bf16*, int, int, int, cudaStream_t)>
+template <void (*product)(bf16*, const bf16*, const bf16*, int, int, int, cudaStream_t)>
 void on_device(const lab::call& c) {
-  multiply(c.output<bf16>(0), c.input<bf16>(0), c.input<bf16>(1), c.parameter(0), c.parameter(1), c.parameter(2),
-           c.stream);
+  product(c.output<bf16>(0), c.input<bf16>(0), c.input<bf16>(1), c.parameter(0), c.parameter(1), c.parameter(2),
+          c.stream);
 }
 
 constexpr lab::entry table[] = {
