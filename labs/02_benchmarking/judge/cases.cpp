@@ -243,6 +243,9 @@ std::vector<subject> subjects() {
   // A thousand calls last ten.
   all.push_back({"below_resolution_coarse_tick", {.seconds = 5e-8}, false, 0.02});
   all.back().calls_per_tick = 96;
+  // A cold call lasts fifty ticks: it is tempting to time several in one sample, but only the first of them is cold.
+  all.push_back({"cold_coarse_tick", {.seconds = 2e-5, .cold_extra = 6e-5}, true, 0.03});
+  all.back().calls_per_tick = 0.08;
   all.push_back({"optimized_away", {.lazy = 1}});
   all.push_back({"second_stream", {.seconds = 4e-3, .launch_seconds = 5e-6, .second_stream = 0.75}});
   for (const double spread : {0.2, 0.5}) {
@@ -271,6 +274,9 @@ std::vector<subject> subjects() {
   // needs. New memory takes most of the budget, so the samples' time alone does not show when it is used up.
   all.push_back({"two_costs_small_budget", {.fault_seconds = 2e-3, .slow_mode = 1.9}});
   all.back().budget = 0.3, all.back().also = [](const outcome& o) { return tenths_missed(o, 1, 1 + o.spread, 0.05); };
+  // The first ten calls alone take a third of the budget or more.
+  all.push_back({"two_costs_slow_warm_up", {.slow_calls = 10, .slow_extra = 0.1, .slow_mode = 1.9}});
+  all.back().budget = 2, all.back().also = [](const outcome& o) { return tenths_missed(o, 1, 1 + o.spread, 0.05); };
   all.push_back({"warm_wanted", {.cold_extra = 3e-3}});
   all.push_back({"slow_work", {.seconds = 0.3}, false, 0.01, none_lost});
   all.push_back({"slow_work_small_budget", {.seconds = 0.3}, false, 0.01, none_lost, 1, 60});
@@ -288,6 +294,12 @@ std::vector<subject> subjects() {
   all.push_back({"noisy_large_error", {.noise = 0.9}, false, 0.6, none_lost});
   all.back().least_samples = 51, all.back().error = 0.1, all.back().most_calls = 1300;
   all.back().drawn = &behaviour::noise;
+  // Three to five thousand samples reach the requested error; the check asks for a third of them, so that no fixed
+  // number that is enough for the other cases passes.
+  all.push_back({"noisy_small_error", {.noise = 0.3}, false, 0.03});
+  all.back().error = 0.0045, all.back().budget = 20, all.back().most_calls = 20'000;
+  all.back().drawn = &behaviour::noise;
+  all.back().also = [](const outcome& o) { return spread_missed(o, 0.0045); };
   // Each call lasts hundreds of ticks: averaging four or more calls hides the spread.
   all.push_back({"noisy_fine_tick", {.seconds = 2e-5, .noise = 0.25}, false, 0.06});
   all.back().least_samples = 301, all.back().drawn = &behaviour::noise;

@@ -577,11 +577,19 @@ test_case figures(const std::string& entry, const std::string& about, int tile_m
 
 // ---- padding ------------------------------------------------------------------------------------------------------
 
-std::vector<bfloat16> random_bf16(int64_t count, std::uint64_t seed) {
-  const std::vector<float> values = lab::random_floats(at(count), seed);
+std::vector<bfloat16> as_bf16(const std::vector<float>& values) {
   std::vector<bfloat16> result(values.size());
   std::transform(values.begin(), values.end(), result.begin(), lab::to_bfloat16);
   return result;
+}
+
+std::vector<bfloat16> random_bf16(int64_t count, std::uint64_t seed) {
+  return as_bf16(lab::random_floats(at(count), seed));
+}
+
+/// For copies, which must keep numbers that FP16 cannot hold, and the sign of -0.
+std::vector<bfloat16> bf16_of_any_size(int64_t count, std::uint64_t seed) {
+  return as_bf16(lab::floats_of_any_size(at(count), seed));
 }
 
 std::vector<float> floats_of(std::span<const bfloat16> values) { return {values.begin(), values.end()}; }
@@ -592,13 +600,13 @@ test_case pad(int64_t rows, int64_t columns, int64_t padded_rows, int64_t padded
   result.entry = "pad";
   result.parameters = {rows, columns, padded_rows, padded_columns};
   result.outputs = {{dtype::bf16, padded_rows * padded_columns}};
-  result.inputs = [=](std::uint64_t seed) { return lab::buffers(random_bf16(rows * columns, seed)); };
+  result.inputs = [=](std::uint64_t seed) { return lab::buffers(bf16_of_any_size(rows * columns, seed)); };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto in = before[0].as<bfloat16>();
     std::vector<float> want(at(padded_rows * padded_columns));
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c) want[at(r * padded_columns + c)] = in[at(r * columns + c)];
-    return lab::mismatch(floats_of(outputs[0].as<bfloat16>()), want, {}, at(padded_columns));
+    return lab::copy_mismatch(floats_of(outputs[0].as<bfloat16>()), want, at(padded_columns));
   };
   result.work.bytes = 2.0 * static_cast<double>(rows * columns + padded_rows * padded_columns);
   return result;
@@ -610,13 +618,13 @@ test_case unpad(int64_t rows, int64_t columns, int64_t padded_columns) {
   result.entry = "unpad";
   result.parameters = {rows, columns, padded_columns};
   result.outputs = {{dtype::bf16, rows * columns}};
-  result.inputs = [=](std::uint64_t seed) { return lab::buffers(random_bf16(rows * padded_columns, seed)); };
+  result.inputs = [=](std::uint64_t seed) { return lab::buffers(bf16_of_any_size(rows * padded_columns, seed)); };
   result.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) {
     const auto in = before[0].as<bfloat16>();
     std::vector<float> want(at(rows * columns));
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c) want[at(r * columns + c)] = in[at(r * padded_columns + c)];
-    return lab::mismatch(floats_of(outputs[0].as<bfloat16>()), want, {}, at(columns));
+    return lab::copy_mismatch(floats_of(outputs[0].as<bfloat16>()), want, at(columns));
   };
   result.work.bytes = 4.0 * static_cast<double>(rows * columns);
   return result;
