@@ -118,8 +118,8 @@ void serve(engine& e);
 ///
 /// size is 64 or 128, heads / kv_heads is 1, 2, 4 or 8, lengths are at least 1, and there are at most 65,535 sequences.
 /// One launch on `stream`, of at least one block for each sequence, without memory of its own; K and V are each read
-/// once for all query heads that share them, by loads or by cp.async (bulk copies are not counted). Scores lie between
-/// -1000 and 1000. Rows after the last token may hold anything, NaN included. Entries of the table after the last page
+/// once for all query heads that share them, by loads or by cp.async, not by bulk copies. Scores lie between -1000 and
+/// 1000. Rows after the last token may hold anything, NaN included. Entries of the table after the last page
 /// may be anything, too: old pages, for example.
 inline constexpr int page_tokens = 16;
 void paged_attention(float* out,              // (sequences, heads, size)

@@ -256,7 +256,7 @@ std::string not_counted(const item& what, const trial& t) {
   constexpr double share = 1.0 / 64;  // of the call's buffers: tolerates, for example, the remainder of a division
   if (past <= share * static_cast<double>(t.bytes)) return {};
   return fmt::format(
-      "{} bytes of its inputs and outputs were moved by cudaMemcpy and similar calls, or by atomics, "
+      "{} bytes of its inputs and outputs were moved by cudaMemcpy and similar calls, bulk copies or atomics, "
       "which this item does not count; move them with a kernel's loads and stores",
       figure_text(past));
 }

@@ -97,6 +97,7 @@ void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::u
     }
     if (home != counted_in.first) counted_in = {home, &allocation_counts_of(*home)};
     counted_in.second->add(op, row.bytes);
+    counted_in.second->uncounted += row.bytes;
     if (counted_in.second->remote)
       (stores ? counted_in.second->link_stored : counted_in.second->link_loaded) += row.bytes;
     counts.low = std::min(counts.low, begin);

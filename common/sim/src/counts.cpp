@@ -59,7 +59,7 @@ site_counts site_counts::as_joined() const {
 void allocation_counts::add(operation op, std::uint64_t moved) {
   if (op != operation::store) loaded += moved;
   if (op == operation::store || op == operation::atomic) stored += moved;
-  if (op == operation::atomic) updated += moved;
+  if (op == operation::atomic) uncounted += moved;
 }
 
 void fault_report::merge(const fault_report& that, std::uint64_t others_number) {
@@ -98,7 +98,7 @@ void launch_counts::add(const launch_counts& o) {
     allocation_counts& sum = allocations[begin];
     sum.loaded += counts.loaded;
     sum.stored += counts.stored;
-    sum.updated += counts.updated;
+    sum.uncounted += counts.uncounted;
     sum.remote |= counts.remote;
     sum.link_loaded += counts.link_loaded;
     sum.link_stored += counts.link_stored;

@@ -121,7 +121,7 @@ struct warp_path {
 /// The bytes that warps loaded from and stored to one allocation: the distinct bytes of each request.
 struct allocation_counts {
   std::uint64_t loaded = 0, stored = 0;            ///< bytes; an atomic does both
-  std::uint64_t updated = 0;                       ///< the part of these by atomics
+  std::uint64_t uncounted = 0;                     ///< the part of these by atomics and bulk copies
   bool remote = false;                             ///< in another device's memory
   std::uint64_t link_loaded = 0, link_stored = 0;  ///< the bytes that the link then carries; atomics only store
   std::size_t bytes = 0;                           ///< its size, line and name, set when the launch has ended

@@ -73,7 +73,7 @@ observation observe(const std::function<void()>& work, void* stream) {
     for (const auto& [begin, of] : l.counts.allocations) {
       r.metrics["bytes_of_input_0"] += of.name == "input 0" ? static_cast<double>(of.loaded) : 0;
       for (const auto& [name, metric] : {std::pair{"input", "bytes_past_loads"}, {"output", "bytes_past_stores"}})
-        r.metrics[metric] += of.name.starts_with(name) ? static_cast<double>(of.updated) : 0;
+        r.metrics[metric] += of.name.starts_with(name) ? static_cast<double>(of.uncounted) : 0;
     }
     r.metrics["words_copied"] += static_cast<double>(l.counts.words_copied);
     r.metrics["copied_beside_loads"] += static_cast<double>(l.counts.copied_beside_loads);

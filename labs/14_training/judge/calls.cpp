@@ -5,6 +5,7 @@
 #include <lab/host_accesses.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 
@@ -31,8 +32,37 @@ float* partial_of(const lab::call& c, std::size_t output, int rows, int channels
   return c.output<float>(output) + (most - needed) / 64 * 64;
 }
 
+using five = std::array<const float*, 5>;  // x, weight, mean, rstd, d_out
+
+five inputs_of(const lab::call& c) {
+  return {c.input<float>(0), c.input<float>(1), c.input<float>(2), c.input<float>(3), c.input<float>(4)};
+}
+
+/// Copies of the inputs elsewhere, so that no address tells that a call is the second one with the same numbers.
+class copied {
+ public:
+  explicit copied(const lab::call& c) {
+    const auto rows = static_cast<std::size_t>(c.parameter(0)), channels = static_cast<std::size_t>(c.parameter(1));
+    const std::size_t floats[] = {rows * channels, channels, rows, rows, rows * channels};
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      LAB_CUDA_CHECK(cudaMalloc(&all_[i], floats[i] * sizeof(float)));
+      LAB_CUDA_CHECK(
+          cudaMemcpyAsync(all_[i], c.input<float>(i), floats[i] * sizeof(float), cudaMemcpyDeviceToDevice, c.stream));
+    }
+  }
+  ~copied() {
+    for (float* one : all_) cudaFree(one);  // waits for the kernels
+  }
+  copied(const copied&) = delete;  // owns the memory
+  copied& operator=(const copied&) = delete;
+  five all() const { return {all_[0], all_[1], all_[2], all_[3], all_[4]}; }
+
+ private:
+  std::array<float*, 5> all_{};
+};
+
 /// Outputs from `first`: d_x, d_weight, d_bias, partial.
-void layer_norm_backward(const lab::call& c, std::size_t first) {
+void layer_norm_backward(const lab::call& c, std::size_t first, const five& in) {
   const int rows = c.parameter(0), channels = c.parameter(1);
   copy(c, first, 5, rows * channels);
   copy(c, first + 1, 6, channels);
@@ -40,19 +70,11 @@ void layer_norm_backward(const lab::call& c, std::size_t first) {
   float* partial = partial_of(c, first + 3, rows, channels);
   lab::count_from_here();
   lab14::layer_norm_backward(c.output<float>(first), c.output<float>(first + 1), c.output<float>(first + 2), partial,
-                             c.input<float>(0), c.input<float>(1), c.input<float>(2), c.input<float>(3),
-                             c.input<float>(4), rows, channels, c.stream);
+                             in[0], in[1], in[2], in[3], in[4], rows, channels, c.stream);
 }
 
 lab14::adamw_settings settings_of(const lab::call& c) {
   return {number(c, 2), number(c, 3), number(c, 4), number(c, 5), number(c, 6)};
-}
-
-/// An entry that runs the whole network. The grader reads from the table which functions each entry calls, and regrades
-/// the entry if one of them changes.
-template <auto...>
-constexpr auto* calling(void (*run)(const lab::call&)) {
-  return run;
 }
 
 constexpr lab::entry table[] = {
@@ -60,12 +82,13 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        lab14::gelu_backward(c.output<float>(0), c.input<float>(0), c.input<float>(1), c.parameter(0), c.stream);
      }},
-    {"layer_norm_backward", lab::part::device, [](const lab::call& c) { layer_norm_backward(c, 0); }},
+    {"layer_norm_backward", lab::part::device, [](const lab::call& c) { layer_norm_backward(c, 0, inputs_of(c)); }},
     {"layer_norm_backward_again", lab::part::device,
      [](const lab::call& c) {
-       layer_norm_backward(c, 0);
+       const copied others(c);
+       layer_norm_backward(c, 0, inputs_of(c));
        if (sim_begin_with_last_block) sim_begin_with_last_block(true);  // changes bits that depend on the blocks' order
-       layer_norm_backward(c, 4);
+       layer_norm_backward(c, 4, others.all());
        if (sim_begin_with_last_block) sim_begin_with_last_block(false);
      }},
     {"cross_entropy", lab::part::device,
@@ -92,14 +115,8 @@ constexpr lab::entry table[] = {
      }},
     {"choose_layers", lab::part::host, lab14::run_choose_layers},
     {"training_step", lab::part::host, lab14::run_training_step},
-    {"gradients", lab::part::device,
-     calling<lab14::gelu_backward, lab14::layer_norm_backward, lab14::layer_norm_partial, lab14::cross_entropy,
-             lab14::adamw, lab14::training_step>(lab14::run_gradients),
-     true},
-    {"forty_steps", lab::part::device,
-     calling<lab14::gelu_backward, lab14::layer_norm_backward, lab14::layer_norm_partial, lab14::cross_entropy,
-             lab14::adamw, lab14::training_step>(lab14::run_forty_steps),
-     true},
+    {"gradients", lab::part::device, lab14::run_gradients, true},
+    {"forty_steps", lab::part::device, lab14::run_forty_steps, true},
 };
 
 }  // namespace

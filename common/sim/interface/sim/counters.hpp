@@ -23,7 +23,7 @@ struct counter {
 
 /// While this counter counts, factors may be misread (sim::misread_factors): the first input of such a case is bf16.
 inline constexpr const char tensor_operations[] = "sm__ops_path_tensor_src_bf16_dst_fp32.sum";
-/// Bytes of inputs and of outputs that the runtime's copies or atomics moved.
+/// Bytes of inputs and of outputs that the runtime's copies, bulk copies or atomics moved.
 inline constexpr const char bytes_past_loads[] = "bytes_past_loads", bytes_past_stores[] = "bytes_past_stores";
 
 inline constexpr counter counters[] = {
