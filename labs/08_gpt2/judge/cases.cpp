@@ -484,9 +484,10 @@ doubles attention_row(std::span<const float> qkv, std::size_t t, std::size_t cha
   return out;
 }
 
-test_case attention_heads(int64_t tokens, int64_t channels, int64_t heads) {
+/// If `below`, all products of a query and a key are the same, far below zero.
+test_case attention_heads(int64_t tokens, int64_t channels, int64_t heads, bool below = false) {
   test_case result;
-  result.id = "attention_heads/" + sizes({tokens, channels, heads});
+  result.id = "attention_heads/" + sizes({tokens, channels, heads}) + (below ? "-below" : "");
   result.entry = "attention_heads";
   result.where = lab::part::host;
   result.parameters = {tokens, channels, tokens, heads};  // the first three are also those of Eigen's product
@@ -497,6 +498,8 @@ test_case attention_heads(int64_t tokens, int64_t channels, int64_t heads) {
     for (int64_t t = 0; t < tokens; ++t) {
       const bool far = draw(0, 2) == 0;  // so far apart that only subtracting the true maximum keeps exp() finite
       for (int64_t c = 0; c < 2 * channels; ++c) qkv[at(3 * t * channels + c)] *= far && c < channels ? 100.0f : 2.0f;
+      for (int64_t c = 0; below && c < 2 * channels; ++c)
+        qkv[at(3 * t * channels + c)] = c < channels ? 128.0f : -100.0f;
     }
     // Only Eigen's product takes the second input.
     return lab::buffers(qkv, lab::random_floats(at(tokens * channels), seed + 2));
@@ -588,6 +591,7 @@ std::vector<test_case> cases() {
   for (const question what : all_questions)
     for (const auto& [kernels, streams, threads] : {std::array{1, 1, 1}, {40, 1, 1}, {150, 3, 2}, {1200, 4, 1}})
       all.push_back(asked(what, kernels, streams, threads));
+  all.push_back(asked(question::most_waiting, 60, 3, 1, true));
   add_analysis(all);
   all.push_back(study());
   all.push_back(profiled());
@@ -621,6 +625,7 @@ std::vector<test_case> cases() {
                                              {33, 64, 64}, {37, 36, 3},  {64, 64, 1}, {65, 96, 2},
                                              {128, 48, 4}, {129, 64, 8}, {200, 65, 1}};
   for (const auto& [tokens, channels, heads] : attended) all.push_back(attention_heads(tokens, channels, heads));
+  all.push_back(attention_heads(20, 4, 4, true));
   for (const auto& [rows, channels] : shapes) all.push_back(residual_norm(rows, channels));
   all.push_back(residual_norm(5, 100, true));
   all.push_back(timed(attention_heads(768, 256, 4)));
@@ -655,13 +660,14 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(layer_norm("layer_norm", size(257, 600), 33));
   all.push_back(layer_norm("layer_norm", 2, size(4000, 4096)));
   all.push_back(softmax("causal_softmax", size(257, 400), size(3, 6), 125));
-  all.push_back(softmax("causal_softmax", 1, size(2051, 2300), 125));
+  all.push_back(softmax("causal_softmax", 1, size(4000, 4096), 125));
   all.push_back(ranges(size(1001, 1100), -1));
   for (const char* entry : {"percent_of_peak", "seconds_without_waits"})
     all.push_back(of_many(entry, size(1001, 3000)));
   // Cases whose counters are read.
-  all.push_back(like("layer_norm/256x768", layer_norm("layer_norm", 16 * size(10, 15), 32 * size(10, 30))));
-  all.push_back(like("causal_softmax/8x256", softmax("causal_softmax", size(7, 9), 8 * size(25, 31), 125)));
+  for (const auto& [least, most] : {std::pair<int64_t, int64_t>{2, 9}, {10, 30}, {31, 127}})
+    all.push_back(like("layer_norm/256x768", layer_norm("layer_norm", 16 * size(10, 15), 32 * size(least, most))));
+  all.push_back(like("causal_softmax/8x256", softmax("causal_softmax", size(7, 9), 8 * size(33, 60), 125)));
   return all;
 }
 

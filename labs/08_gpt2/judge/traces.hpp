@@ -404,13 +404,15 @@ inline std::string check_answer(question what, const right_answers& right, doubl
   }
 }
 
-inline test_case asked(question what, int64_t kernels, int64_t streams, int64_t threads) {
+/// If `ties`, each kernel is launched at a moment at which one begins.
+inline test_case asked(question what, int64_t kernels, int64_t streams, int64_t threads, bool ties = false) {
   constexpr const char* entries[] = {"block_to_speed_up", "block_to_fuse", "time_waiting_for_host", "time_overlapping",
                                      "most_waiting"};
   constexpr int64_t most_blocks = 7;
   test_case result;
   result.entry = entries[static_cast<int>(what)];
   result.id = result.entry + "/" + std::to_string(kernels) + "_kernels_" + std::to_string(streams) + "_streams";
+  if (ties) result.id += "_ties";
   result.where = lab::part::host;
   result.parameters = {kernels, most_blocks};
   result.outputs = {{dtype::f64, 1}};
@@ -424,6 +426,10 @@ inline test_case asked(question what, int64_t kernels, int64_t streams, int64_t 
       all = true_kernels(std::span(&records.front().kind, records.size() * sizeof(drawn_record) / sizeof(int64_t)), 0);
       const right_answers right = answers_to(all);
       if (!contains(right.to_fuse, right.least_busy)) break;
+    }
+    for (true_kernel& k : all) {
+      const auto next = std::find_if(all.begin(), all.end(), [&](auto& other) { return other.begin >= k.launched; });
+      if (ties) k.launched = next->begin;  // its own begin at the latest
     }
     const true_sums of = sums_of(all);
     std::vector<int64_t> rows, sums{of.idle, of.longest};

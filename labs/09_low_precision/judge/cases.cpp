@@ -657,15 +657,16 @@ test_case far_variance(const char* name, float middle, int64_t n) {
 
 void add_arithmetic(std::vector<test_case>& all, int64_t n, format f) {
   const char* name = descriptions[f].name;
-  for (const float middle : {90.0f, -90.0f})
-    all.push_back(reduction(fmt::format("softmax_sum/{}{}-{}", middle < 0 ? "below-" : "", n, name), {n, f},
-                            numbers(n, middle, 8.0f), f == fp32,
-                            [=](std::span<const float> x) { return right_softmax_sum(x, f); }));
+  for (const float middle : {90.0f, -90.0f, -5000.0f}) {
+    const char* const where = middle < -1000 ? "far-below-" : middle < 0 ? "below-" : "";
+    all.push_back(reduction(fmt::format("softmax_sum/{}{}-{}", where, n, name), {n, f}, numbers(n, middle, 8.0f),
+                            f == fp32, [=](std::span<const float> x) { return right_softmax_sum(x, f); }));
+  }
   all.push_back(reduction(fmt::format("variance/{}-{}", n, name), {n, f}, numbers(n, 3.0f, 2.0f), f == fp32,
                           [=](std::span<const float> x) { return right_variance(x, f); }));
   for (const int64_t target : std::set{int64_t{0}, n / 2, n - 1})
     all.push_back(reduction(fmt::format("cross_entropy/{}-{}-{}", n, target, name), {n, target, f},
-                            numbers(n, -90.0f, 8.0f), f == fp32,
+                            numbers(n, target == 0 ? -5000.0f : -90.0f, 8.0f), f == fp32,
                             [=](std::span<const float> x) { return right_cross_entropy(x, at(target), f); }));
 }
 
@@ -812,9 +813,9 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   const shape whole{128 * size(1, 2), 256, 128 * size(3, 4)};
   for (const char* entry : gemms) {
     all.push_back(like(fmt::format("{}/256x256x256", entry), gemm(entry, whole)));
-    all.push_back(gemm(entry, {size(258, 400), 8, 8}));
-    all.push_back(gemm(entry, {size(1, 20), 8 * size(66, 90), 16}));
-    all.push_back(gemm(entry, {size(1, 20), 8, 8 * size(130, 150)}));
+    all.push_back(gemm(entry, {size(4100, 4400), 8, 8}));
+    all.push_back(gemm(entry, {size(1, 20), 8 * size(520, 600), 16}));
+    all.push_back(gemm(entry, {size(1, 20), 8, 8 * size(600, 700)}));
   }
   // More tiles of 256 columns than a GPU has multiprocessors: if the grid fits on the GPU, a block computes several.
   all.push_back(gemm("gemm_pipelined", {size(1, 20), 256 * size(133, 136), 8}));

@@ -515,16 +515,17 @@ double allowed_logit(const reference::sums& right, std::size_t i) { return 0x1p-
 enum class logit_kind { usual, equal, below_zero };
 
 /// Weights that keep a token's state near 1, and a cache that holds `position` tokens, then NaN. Keys, values and gated
-/// numbers are multiplied by powers of two. For equal logits, the embedding is 0, except that its last 63 rows begin
-/// with 2, 0 or -2: every third of the last tokens then has the same largest logit. For logits thousands below zero,
-/// the first number of each row is 8, and the last norm flips its sign.
+/// numbers are multiplied by powers of two. For equal logits, the embedding is 0, except that its last 63 rows, or 1000
+/// of a small one, begin with 2, 0 or -2: every third of the last tokens then has the same largest logit. For logits
+/// thousands below zero, the first number of each row is 8, and the last norm flips its sign.
 std::vector<buffer> model_inputs(const shape& s, int64_t position, logit_kind like, std::uint64_t seed) {
   floats w = lab::random_floats(at(s.weights()), seed);
   std::size_t next = at(s.vocabulary * s.width);
   const std::size_t last_norm = next;
   if (like == logit_kind::equal) {
     std::fill_n(w.begin(), next, 0.0f);
-    for (int64_t t = s.vocabulary - 63; t < s.vocabulary; ++t) w[at(t * s.width)] = static_cast<float>(t % 3 * 2 - 2);
+    const int64_t last = s.vocabulary < 2000 ? 1000 : 63;
+    for (int64_t t = s.vocabulary - last; t < s.vocabulary; ++t) w[at(t * s.width)] = static_cast<float>(t % 3 * 2 - 2);
   }
   for (int64_t t = 0; like == logit_kind::below_zero && t < s.vocabulary; ++t) w[at(t * s.width)] = 8;
   const auto norm = [&] {
@@ -713,11 +714,14 @@ std::vector<test_case> cases() {
   all.push_back(
       tokens("wide_mlp", {1, 8, 1, 1, 64, 12'600, 9, 4}, 1));      // more rows than warps at a time; x exceeds 48 KiB
   all.push_back(tokens("deep", {17, 16, 2, 1, 64, 8, 20, 4}, 2));  // one layer more than Llama 3.2 1B
+  all.push_back(tokens("many_heads", {2, 32, 40, 10, 64, 24, 20, 8}, 3));
+  all.push_back(tokens("long_cache", {1, 16, 1, 1, 64, 8, 9, 9000}, 8900));
   all.push_back(tokens("tiny", tiny, 0, 4));
   all.push_back(tokens("tiny", tiny, 2, 1));
   all.push_back(tokens("small", small, 5, 2));
   all.push_back(tokens("one_layer", one_layer, 0, 8));
   all.push_back(tokens("one_layer", one_layer, 7, 17));  // fills the cache
+  all.push_back(tokens("long_text", {1, 16, 2, 1, 64, 24, 20, 200}, 0, 100));
   all.push_back(tokens("many_tokens", {1, 8, 1, 1, 64, 8, 1100, 4}, 2, 1, logit_kind::equal));
   all.push_back(tokens("very_many_tokens", {1, 8, 1, 1, 64, 8, 4300, 4}, 2, 1, logit_kind::equal));
   all.push_back(tokens("small", small, 7, 3, logit_kind::below_zero));

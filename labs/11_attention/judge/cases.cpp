@@ -380,6 +380,7 @@ std::vector<test_case> cases() {
   }
   all.push_back(unfused({1, 256, 128, false}));
   all.push_back(on_host_without_matrix({1, 4500, 64, true}));  // more keys than a fixed-size array
+  all.push_back(on_host_without_matrix({1, 1600, 64, false}));
 
   for (const auto& [heads, tokens, size] : {std::array<int64_t, 3>{1, 1, 64},
                                             {3, 2, 128},
@@ -430,11 +431,13 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   const bool causal = draw(0, 1) == 1;
   all.push_back(attention("attention_fp32", in_fp32, {1, draw(1025, 1090), 64, causal}));
   all.push_back(attention("attention_bf16", in_bf16, {1, draw(701, 1000), 64, causal}));
+  all.push_back(attention("attention_fp32", in_fp32, {1, draw(601, 640), 128, causal}));
+  all.push_back(attention("attention_bf16", in_bf16, {1, draw(601, 640), 128, causal}));
   all.push_back(attention("attention_fp32", in_fp32, {draw(34, 90), draw(2, 20), 64, causal}));
   all.push_back(attention("attention_bf16", in_bf16, {draw(66, 120), draw(2, 70), 64, causal}));
   all.push_back(on_host({1, draw(4501, 5000), 64, causal}));
-  all.push_back(decode(1, draw(140'001, 150'000), 64, {2}));
-  all.push_back(decode(draw(71, 200), draw(2, 100), 64));
+  all.push_back(decode(1, draw(140'001, 150'000), 128, {2}));
+  all.push_back(decode(draw(1025, 1200), draw(2, 20), 64));
   return all;
 }
 
