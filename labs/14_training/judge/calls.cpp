@@ -41,23 +41,24 @@ five inputs_of(const lab::call& c) {
 /// Copies of the inputs elsewhere, so that no address tells that a call is the second one with the same numbers.
 class copied {
  public:
-  explicit copied(const lab::call& c) {
+  explicit copied(const lab::call& c) : stream_(c.stream) {
     const auto rows = static_cast<std::size_t>(c.parameter(0)), channels = static_cast<std::size_t>(c.parameter(1));
     const std::size_t floats[] = {rows * channels, channels, rows, rows, rows * channels};
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      LAB_CUDA_CHECK(cudaMalloc(&all_[i], floats[i] * sizeof(float)));
+      LAB_CUDA_CHECK(cudaMallocAsync(&all_[i], floats[i] * sizeof(float), stream_));
       LAB_CUDA_CHECK(
-          cudaMemcpyAsync(all_[i], c.input<float>(i), floats[i] * sizeof(float), cudaMemcpyDeviceToDevice, c.stream));
+          cudaMemcpyAsync(all_[i], c.input<float>(i), floats[i] * sizeof(float), cudaMemcpyDeviceToDevice, stream_));
     }
   }
   ~copied() {
-    for (float* one : all_) cudaFree(one);  // waits for the kernels
+    for (float* one : all_) cudaFreeAsync(one, stream_);
   }
   copied(const copied&) = delete;  // owns the memory
   copied& operator=(const copied&) = delete;
   five all() const { return {all_[0], all_[1], all_[2], all_[3], all_[4]}; }
 
  private:
+  cudaStream_t stream_;
   std::array<float*, 5> all_{};
 };
 
