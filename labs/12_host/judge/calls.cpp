@@ -7,6 +7,7 @@
 #include <lab/small_work.hpp>
 
 #include <dlfcn.h>
+#include <link.h>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -37,6 +38,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -124,16 +126,17 @@ std::size_t tensors_of(const lab::call& c) {
   return count;
 }
 
-/// Returns 1 if `load` returns true, but 2 if several more calls also leave memory allocated. The first call may
+/// Returns 1 if `load` returns true, 0 if false, but 2 if several more calls leave memory allocated. The first call may
 /// allocate what all calls share.
 int load_and_again(const char* path, std::size_t count, bool again) {
-  const int said = load(path, tensors.data(), count) ? 1 : 0;
-  if (!again || said != 1) return said;
+  const bool said = load(path, tensors.data(), count);
+  if (!again) return said ? 1 : 0;
   constexpr std::size_t calls = 8;
   const std::size_t before = lab::bytes_allocated();
   for (std::size_t i = 0; i < calls; ++i)
-    if (!load(path, tensors.data(), count)) return 0;
-  return lab::bytes_allocated() >= before + 16 * calls ? 2 : 1;
+    if (load(path, tensors.data(), count) != said) return said ? 0 : 1;
+  if (lab::bytes_allocated() >= before + 16 * calls) return 2;
+  return said ? 1 : 0;
 }
 
 template <void (*function)(const char*, std::byte*)>
@@ -158,12 +161,42 @@ struct through_a_cache : watcher {
   cache seen;
 };
 
+/// The writable memory of the program's variables, in order: ranges [from, to).
+const std::vector<std::pair<std::uintptr_t, std::uintptr_t>>& variables() {
+  static const auto all = [] {
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* to) {
+          for (int i = 0; i < info->dlpi_phnum; ++i)
+            if (const auto& part = info->dlpi_phdr[i]; part.p_type == PT_LOAD && (part.p_flags & PF_W))
+              static_cast<decltype(found)*>(to)->push_back(
+                  {info->dlpi_addr + part.p_vaddr, info->dlpi_addr + part.p_vaddr + part.p_memsz});
+          return 0;
+        },
+        &found);
+    return found;
+  }();
+  return all;
+}
+bool is_variable(std::uintptr_t address) {
+  return std::any_of(variables().begin(), variables().end(),
+                     [=](const auto& range) { return range.first <= address && address < range.second; });
+}
+
 /// Records the accesses to a worker's totals, the last place stored to, and how often a 64-bit total had grown at the
-/// next access to any memory.
+/// next access to any memory. Also records stores to variables that all workers share; not to the stack, where each
+/// worker has its own, nor to allocated memory: a worker may get what an earlier one has freed.
 struct within : watcher {
   void see(std::uintptr_t address, std::size_t size, bool store) override {
     look();
-    if (address - begin >= bytes) return;
+    if (address - begin >= bytes) {
+      if (!store || !is_variable(address)) return;
+      if (std::exchange(busy, true)) return;  // our set may use a submission's instrumented copy of its functions
+      seen.push_back({address, true});
+      for (std::uintptr_t word = address / 8; word <= (address + size - 1) / 8; ++word) words.insert(word);
+      busy = false;
+      return;
+    }
     seen.push_back({address, store});
     if (store) last = address;
     if (store && size == sizeof most) stored = address;
@@ -179,6 +212,8 @@ struct within : watcher {
   std::size_t bytes = 0;
   std::int64_t most = 0, grown = 0;
   std::vector<shared_access> seen;
+  std::unordered_set<std::uintptr_t> words;  ///< of variables
+  bool busy = false;
 };
 
 /// A stack that shows how much of it a call used. No hook reports accesses to a local array that never escapes, so a
@@ -313,6 +348,7 @@ void run_count_positive(const lab::call& c) {
   std::fill_n(totals, bytes / sizeof *totals, 0);
   std::vector<std::vector<shared_access>> all;
   std::set<std::int64_t*> places;
+  std::unordered_set<std::uintptr_t> words;
   double grown = sim_watch_host ? 0 : std::numeric_limits<double>::infinity();  // infinity: no hooks, so not counted
   for (int w = 0; w < workers; ++w) {
     within watching;
@@ -323,6 +359,11 @@ void run_count_positive(const lab::call& c) {
     grown += static_cast<double>(watching.grown);
     if (watching.last != 0) places.insert(totals + (watching.last - watching.begin) / sizeof *totals);
     all.push_back(std::move(watching.seen));
+    for (const std::uintptr_t word : watching.words)
+      if (!words.insert(word).second)
+        throw std::runtime_error(
+            "worker " + std::to_string(w) + " and an earlier one store to the same variable, but " +
+            "all run at the same time; keep what a worker counts in its part of `totals`, or in " + "local variables");
   }
   for (int w = 0; w < workers; ++w) c.output<std::int64_t>(1)[w] = total_of(totals, w, workers);
   const std::uint64_t moved = lines_moved(all);
@@ -330,8 +371,9 @@ void run_count_positive(const lab::call& c) {
   if (places.size() >= 2 && c.parameters[2] != 0 && std::thread::hardware_concurrency() > 1) {
     const auto line = [&](const std::int64_t* place) { return (place - totals) * sizeof *place / line_bytes; };
     auto one = std::adjacent_find(places.begin(), places.end(), [&](auto* a, auto* b) { return line(a) == line(b); });
+    const bool by_variables = one == places.end() && moved > 0;
     if (one == places.end()) one = places.begin();
-    speed = measured_sharing(*one, *std::next(one)).value_or(speed);
+    if (!by_variables) speed = measured_sharing(*one, *std::next(one)).value_or(speed);
   }
   std::copy_n(std::array{static_cast<double>(moved), grown, speed}.begin(), 3, c.output<double>(0));
 }
@@ -340,8 +382,6 @@ void run_count_positive(const lab::call& c) {
 
 constexpr int most_parts = 1000, functions = 2, states = 2;
 
-/// The `state` given to a pool points here, and not to data that a pool must not change, such as a part's length.
-std::array<char, states> names_of_states;
 struct operation;
 operation& operation_of(const void* state);
 
@@ -353,8 +393,8 @@ struct operation {
   int together = 0;                 ///< number of parts that must run at the same time
   int waiting = 0;                  ///< the first `waiting` parts wait until a group of `together` has begun
   bool stay = false;                ///< they then stay for a moment, so that all threads that take parts are there
-  int inside = 0, most_inside = 0;  ///< number of parts that wait or stay
-  bool met = true;
+  int inside = 0, most_inside = 0;  ///< number of parts that wait or stay, in this operation
+  bool met = true;                  ///< in all operations
   std::atomic<int> ended = 0;
 
   template <std::size_t function>
@@ -387,9 +427,30 @@ struct operation {
   std::condition_variable all_here_;
 };
 
-std::unique_ptr<std::array<operation, states>> all_operations;
+/// New pages at an address that nothing else reveals.
+std::byte* pages_somewhere(std::size_t bytes, int access) {
+  std::mt19937_64 random(std::random_device{}());
+  auto* const hint =
+      reinterpret_cast<void*>(std::uniform_int_distribution<std::uintptr_t>(1u << 20, 5u << 28)(random) * page_bytes);
+  void* const memory = mmap(hint, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+/// The `state` given to a pool points into inaccessible pages, one for each state, far from what a pool must not
+/// change, such as what parts wait for.
+const std::byte* name_of_state(std::size_t which) {
+  static const std::byte* const names = pages_somewhere(states * page_bytes, PROT_NONE);
+  return names + which * page_bytes + page_bytes / 2;
+}
+std::array<operation, states>& all_operations() {
+  using table = std::array<operation, states>;
+  static table* const all = new (pages_somewhere(sizeof(table), PROT_READ | PROT_WRITE)) table;
+  return *all;
+}
 operation& operation_of(const void* state) {
-  return (*all_operations)[static_cast<std::size_t>(static_cast<const char*>(state) - names_of_states.data()) % states];
+  const auto distance = reinterpret_cast<std::uintptr_t>(state) - reinterpret_cast<std::uintptr_t>(name_of_state(0));
+  return all_operations()[distance / page_bytes % states];
 }
 
 struct spent {
@@ -409,27 +470,29 @@ spent spent_now() {
           static_cast<double>(use.ru_nvcsw)};
 }
 
-/// Runs parts that sleep, except on the caller's thread, where a part returns as soon as another thread has one.
-/// Returns the processor time of all threads in milliseconds: a caller that polls uses most of the elapsed time.
+/// Runs parts that sleep, the first of them longer than the others. On the caller's thread a part returns as soon as
+/// other threads have the rest. Returns the processor time of all threads in milliseconds: a caller that polls uses
+/// most of the elapsed time, and so does a thread that polls after its last part.
 double sleeping_parts(pool& p, int threads) {
   struct sleeper {
     std::thread::id caller = std::this_thread::get_id();
     std::mutex lock;
     std::condition_variable begun;
-    bool others = false;
+    int others = 0, rest = 0;
     void work() {
       std::unique_lock held(lock);
       if (std::this_thread::get_id() == caller) {
-        begun.wait_for(held, std::chrono::seconds(2), [&] { return others; });
+        begun.wait_for(held, std::chrono::seconds(2), [&] { return others >= rest; });
         return;
       }
-      others = true;
+      const bool first = ++others == 1;
       begun.notify_all();
       held.unlock();
-      std::this_thread::sleep_for(std::chrono::milliseconds(150));
+      std::this_thread::sleep_for(std::chrono::milliseconds(first ? 150 : 10));
     }
   };
   sleeper all;
+  all.rest = threads - 1;
   const spent before = spent_now();
   if (threads > 1)
     run(
@@ -530,42 +593,44 @@ spent idle(std::chrono::milliseconds time) {
 }
 
 /// Parameters: parts, operations, rounds of work in a part, threads; pools, each of which starts before the previous
-/// one ends; whether parts wait for each other (1: in all operations; 2: in the first, when threads may not have
-/// started yet, and in the last, when they sleep); the minimum milliseconds without work at the end; whether every
-/// third operation has half of the parts. Parts wait in groups as large as the number of threads; up to half of all
-/// parts wait. Functions and states alternate: a pool must not keep those of an earlier operation. Outputs:
-/// milliseconds of processor time while there was no work or parts slept, plus how often a thread woke while there was
-/// no work; how often each part was called with each function and state; 1 if all is well, 0 if parts did not meet, 2
-/// if run returned too early, 3 if pools leak memory, 4 if two concurrent pools interfere, 5 if the caller takes all
-/// parts, 6 if more parts run at a time than the threads and the caller can run.
+/// one ends; whether parts wait for each other (1: in all operations; 2: in the first, the last and some others); the
+/// minimum milliseconds without work at the end; whether every third operation has half of the parts. Input: for each
+/// operation, 1 if parts wait for each other, 0 if not, -1 after the last one. Parts wait in groups as large as the
+/// number of threads; up to half of all parts wait. Functions and states alternate: a pool must not keep those of an
+/// earlier operation. Outputs: milliseconds of processor time while there was no work or parts slept, plus how often a
+/// thread woke while there was no work; how often each part was called with each function and state; 1 if all is well,
+/// 0 if parts did not meet, 2 if run returned too early, 3 if pools leak memory, 4 if two concurrent pools interfere, 5
+/// if the caller takes all parts, 6 if more parts run at a time than the threads and the caller can run.
 void run_pool(const lab::call& c) {
   constexpr std::array<void (*)(void*, int), functions> work{operation::work<0>, operation::work<1>};
   const int threads = c.parameter(3);
-  if (!all_operations) all_operations = std::make_unique<std::array<operation, states>>();
-  for (operation& now : *all_operations) {
+  const auto* const plan = c.input<std::int32_t>(0);
+  for (operation& now : all_operations()) {
     for (auto& one : now.calls)
       for (auto& calls : one) calls = 0;
     now.rounds = c.parameters[2];
     now.stay = c.parameter(5) == 1;
-    now.most_inside = 0;
     now.met = true;
   }
-  bool early = false, apart = true, alone = false;
+  bool early = false, apart = true, alone = false, met = true, crowded = false;
   spent while_idle;
   pool* p = start_pool(threads);
   for (int pools = c.parameter(4); pools > 0; --pools) {
     pool* const next = pools > 1 ? start_pool(threads) : nullptr;
-    for (int k = 0; k < c.parameter(1); ++k) {
+    for (int k = 0; k < c.parameter(1) && plan[k] >= 0; ++k) {
       const std::size_t which = static_cast<std::size_t>(k / functions % states);
-      operation& now = (*all_operations)[which];
+      operation& now = all_operations()[which];
       const int parts = c.parameter(7) != 0 && k % 3 == 1 ? c.parameter(0) / 2 : c.parameter(0);
-      now.meeting = now.ended = 0;
-      const bool at_an_end = k == 0 || k + 1 == c.parameter(1);
-      const bool meets = c.parameter(5) == 1 || (c.parameter(5) == 2 && at_an_end);
-      now.together = meets ? std::min(parts, threads) : 0;
-      now.waiting = meets && parts > 0 ? std::max(1, parts / 2 / now.together) * now.together : 0;
-      run(*p, work[static_cast<std::size_t>(k % functions)], &names_of_states[which], parts);
+      now.meeting = now.most_inside = now.ended = 0;
+      const int together = plan[k] > 0 ? std::min(parts, threads) : 0;
+      const int waiting = together > 0 ? std::max(1, parts / 2 / together) * together : 0;
+      now.together = together;
+      now.waiting = waiting;
+      run(*p, work[static_cast<std::size_t>(k % functions)], const_cast<std::byte*>(name_of_state(which)), parts);
       early = early || now.ended != parts;
+      // Not what the table says now: a pool may have found it.
+      met = met && (early || (now.meeting == waiting && now.most_inside >= together));
+      crowded = crowded || now.most_inside > threads + 1;
     }
     if (next) apart = separate(*p, *next) && apart;
     if (c.parameter(5) == 1) alone = alone || !shares(*p, threads);
@@ -576,12 +641,9 @@ void run_pool(const lab::call& c) {
   }
   *c.output<double>(0) = while_idle.processor_ms + while_idle.turns;
   auto* to = c.output<std::int32_t>(1);
-  for (const operation& now : *all_operations)
+  for (const operation& now : all_operations())
     for (const auto& one : now.calls) to = std::copy(one.begin(), one.end(), to);
-  const bool met =
-      std::all_of(all_operations->begin(), all_operations->end(), [](const operation& now) { return now.met; });
-  const bool crowded = std::any_of(all_operations->begin(), all_operations->end(),
-                                   [=](const operation& now) { return now.most_inside > threads + 1; });
+  for (const operation& now : all_operations()) met = met && now.met;
   *c.output<std::int32_t>(2) = !met                                           ? 0
                                : early                                        ? 2
                                : !apart                                       ? 4
@@ -597,17 +659,42 @@ void run_pool(const lab::call& c) {
 /// only.
 std::size_t used_memory() { return lab::objects_now().device_bytes; }
 
+/// What forward does in host memory: it may copy weights there, in any way, but not compute with them.
+struct beside_the_device : watcher {
+  void see(std::uintptr_t address, std::size_t bytes, bool store) override {
+    constexpr std::size_t number = 32;      // at most what one instruction moves: more is a copy by memcpy
+    if (std::exchange(busy, true)) return;  // our set may use a submission's instrumented copy of its functions
+    // Some accesses to arrays on the stack are not seen, but copies to them are.
+    const bool on_stack = address - reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < 8 << 20;
+    const bool is_number = bytes <= number;
+    if (store && is_number) loaded -= std::min(loaded, bytes);  // a loop that copies stores what it loads
+    if (store ? on_stack && !is_number : is_number) loaded += bytes;
+    if (store && !on_stack) note(address, bytes);
+    busy = false;
+  }
+  void note(std::uintptr_t address, std::size_t bytes) {
+    for (std::uintptr_t page = address / page_bytes; page <= (address + bytes - 1) / page_bytes; ++page)
+      stored.insert(page);
+  }
+  bool busy = false;
+  std::size_t loaded = 0;                     ///< bytes that were not stored again
+  std::unordered_set<std::uintptr_t> stored;  ///< pages
+};
+
 /// The source of forward's weights. The `state` that forward gets points to nothing.
 struct source {
   static inline source* now = nullptr;
   std::uint64_t seed = 0;
   int layers = 0, n = 0;
   std::set<const float*> places;
+  beside_the_device watching;
   std::size_t most_used = used_memory();
   static void read(void*, int layer, float* to) {
     source& self = *now;
     if (layer < 0 || layer >= self.layers) throw std::runtime_error("read was asked for a layer that does not exist");
-    self.places.insert(to);
+    if (self.places.insert(to).second)
+      self.watching.note(reinterpret_cast<std::uintptr_t>(to),
+                         sizeof(float) * static_cast<std::size_t>(self.n * self.n));
     self.most_used = std::max(self.most_used, used_memory());
     fill_layer(self.seed, layer, self.n, to);
   }
@@ -629,7 +716,16 @@ void run_forward(const lab::call& c) {
   if (from.places.size() > 3)
     throw std::runtime_error("weights were read to " + std::to_string(from.places.size()) +
                              " addresses; host memory has room for 3 layers");
-  const std::size_t room = 3 * sizeof(float) * static_cast<std::size_t>(from.n) * static_cast<std::size_t>(from.n);
+  const std::size_t layer = sizeof(float) * static_cast<std::size_t>(from.n) * static_cast<std::size_t>(from.n);
+  const std::size_t room = 3 * layer;
+  if (const std::size_t loaded = from.watching.loaded;
+      loaded > layer / 2 * static_cast<std::size_t>(from.layers) + (64 << 10))
+    throw std::runtime_error("loaded " + std::to_string(loaded) + " bytes in host code, about as many as the weights " +
+                             "have: layers are applied by the kernels of apply_layer; host code may only copy weights");
+  if (const std::size_t stored = page_bytes * from.watching.stored.size(); stored > room + (1 << 20))
+    throw std::runtime_error("stored to " + std::to_string(stored) +
+                             " bytes of host memory; it has room for 3 layers, " + std::to_string(room) +
+                             " bytes, and a MiB");
   if (const std::size_t used = from.most_used - used_at_first; used > room + (1 << 20))
     throw std::runtime_error("took " + std::to_string(used) + " bytes of device memory; it has room for 3 layers, " +
                              std::to_string(room) + " bytes, and a MiB");
@@ -644,7 +740,7 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        const std::size_t count = tensors_of(c);
        if (c.parameters[2] > 0) most_at_once = static_cast<std::size_t>(c.parameters[2]);
-       // Only in a case without counters or timing: the small file with the most tensors.
+       // Only in a case without counters or timing: the small files with the most tensors.
        const bool again = count == tensors.size() && c.parameters[0] < 1 << 20;
        *c.output<std::int32_t>(1) = load_and_again(c.input<char>(0), count, again);
        most_at_once = std::numeric_limits<std::size_t>::max();
