@@ -1,6 +1,8 @@
 // Splits C++ into functions by its tokens. What it does not understand counts as text around the functions.
 #include "judge/changes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <iterator>
@@ -194,11 +196,11 @@ class call_graph {
       node& known = nodes_[key_of(file, name, f)];
       known.has_state = known.has_state || f.has_state;
       for (const std::string& word : named_in(f.text))
-        if (word != name) known.names.insert({word, word + "@" + file});
+        if (word != name) known.names.insert({word, local_key(file, word)});
     }
   }
   static std::string key_of(const std::string& file, const std::string& name, const function& f) {
-    return f.local ? name + "@" + file : name;
+    return f.local ? local_key(file, name) : name;
   }
 
   /// Adds every function that calls a changed one, or shares a variable with one; if `shared`, variables have changed.
@@ -210,9 +212,8 @@ class call_graph {
     for (std::size_t before = changed.size() + 1; before != changed.size();) {
       before = changed.size();
       for (const auto& [key, n] : nodes_) {
-        const auto is_named = [&](const auto& test) { return std::any_of(n.names.begin(), n.names.end(), test); };
-        if (is_named([&](const std::string& name) { return changed.contains(name); })) changed.insert(key);
-        shared = shared || (changed.contains(key) && (n.has_state || is_named(has_state)));
+        if (names_any(n, [&](const std::string& name) { return changed.contains(name); })) changed.insert(key);
+        shared = shared || (changed.contains(key) && (n.has_state || names_any(n, has_state)));
       }
       for (const auto& [key, n] : nodes_)
         if (shared && n.has_state) changed.insert(key);
@@ -224,6 +225,13 @@ class call_graph {
     std::set<std::string> names;  ///< keys, whether or not there is such a function
     bool has_state = false;
   };
+  static std::string local_key(const std::string& file, const std::string& name) {
+    return fmt::format("{}@{}", name, file);
+  }
+  template <class Test>
+  static bool names_any(const node& n, const Test& test) {
+    return std::any_of(n.names.begin(), n.names.end(), test);
+  }
   std::map<std::string, node> nodes_;
 };
 
