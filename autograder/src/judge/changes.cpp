@@ -52,14 +52,15 @@ struct function {
 class parts {
  public:
   explicit parts(const std::string& text) : text_(text), tokens_(sim::tokens_of(text)) {
-    std::vector<std::string_view> open;  // the word before each brace that is open: "namespace" if it is unnamed
+    std::vector<scope> open;
     for (std::size_t i = 0; i < tokens_.size();) {
       const std::size_t body = body_of(i);
       if (word(body) != "{") {
         if (word(i) == "{") {
-          const bool space = namespace_opens(i), unnamed = i > 0 && word(i - 1) == "namespace";
-          has_unknown = has_unknown || (!space && !is_local(open) && follows_parenthesis(i));
-          open.push_back(unnamed ? "" : space ? "named" : "type");
+          const bool unnamed = i > 0 && word(i - 1) == "namespace";
+          const scope kind = unnamed ? scope::unnamed_space : namespace_opens(i) ? scope::named_space : scope::other;
+          has_unknown = has_unknown || (kind == scope::other && !is_local(open) && follows_parenthesis(i));
+          open.push_back(kind);
         }
         if (word(i) == "}" && !open.empty()) open.pop_back();
         add(around, i++);
@@ -67,7 +68,7 @@ class parts {
       }
       has_unknown = has_unknown || word(behind(body, "{", "}") - 1) != "}";
       function& whole = functions[std::string(word(i))];
-      whole.local = is_local(open) && std::count(open.begin(), open.end(), "type") == 0;
+      whole.local = is_local(open) && std::count(open.begin(), open.end(), scope::other) == 0;
       for (const std::size_t end = behind(body, "{", "}"); i < end; ++i) {
         whole.has_state = whole.has_state || word(i) == "thread_local" ||
                           (word(i) == "static" && word(i + 1) != "const" && word(i + 1) != "constexpr");
@@ -101,8 +102,10 @@ class parts {
     return at;
   }
 
-  static bool is_local(const std::vector<std::string_view>& open) {
-    return std::count(open.begin(), open.end(), "") > 0;
+  enum class scope { named_space, unnamed_space, other };  ///< what an open brace began
+
+  static bool is_local(const std::vector<scope>& open) {
+    return std::count(open.begin(), open.end(), scope::unnamed_space) > 0;
   }
 
   /// Whether a statement has a parenthesis before this brace: not that of a type.
