@@ -116,6 +116,8 @@ struct Assess : testing::Test {
   }
   item_result assessed(const item& i) {
     rules.items = {i};
+    session.checked.clear();
+    session.wrong.clear();
     return assess(rules.items[0], session);
   }
 };
@@ -476,6 +478,26 @@ TEST_F(Assess, HostThroughputIsARatioToReading) {
   }
   sim->right = false;
   EXPECT_EQ(assessed(i).verdict, verdict::wrong);
+}
+
+TEST_F(Assess, OnlyRightFunctionsAreTimed) {
+  lab::test_case small = doubling("g/1", lab::part::host, 1);
+  item timed = base(item_kind::throughput), correct = base(item_kind::correctness);
+  timed.cases = {&host_case};
+  timed.ceiling = lab::find_ceiling("read");
+  timed.rungs = {{1e-6, 0.0}, {1e-5, 1.0}};
+  correct.id = "correct";
+  correct.cases = {&small};
+  rules.items = {timed, correct};  // in any order, and if only one of them is graded
+  small.check = [](auto, auto) { return std::string("wrong"); };
+  const item_result r = assess(rules.items[0], session);
+  EXPECT_EQ(r.verdict, verdict::wrong);
+  EXPECT_EQ(r.points, 0);
+  EXPECT_TRUE(r.samples.empty());
+  EXPECT_EQ(r.message, "not timed: g must first be right in every case; it fails in g/1");
+  const int calls = sim->calls;
+  EXPECT_EQ(assess(rules.items[1], session).verdict, verdict::wrong);
+  EXPECT_EQ(sim->calls, calls) << "its cases do not run again";
 }
 
 TEST_F(Assess, ARatioThatCannotBeIsAnErrorOfTheMeasurement) {

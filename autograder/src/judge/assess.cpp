@@ -127,13 +127,17 @@ subject* grading_session::subject_on(backend which) const {
 }
 
 item_result assess(const item& what, grading_session& session) {
+  if (const auto found = session.checked.find(what.id); found != session.checked.end()) return found->second;
   item_result out;
   out.id = what.id;
   out.title = what.title;
   out.kind = what.kind;
   out.max_points = what.points;
   switch (what.kind) {
-    case item_kind::correctness: assess_correctness(what, session, out); break;
+    case item_kind::correctness:
+      assess_correctness(what, session, out);
+      session.checked[what.id] = out;
+      break;
     case item_kind::counters: assess_counters(what, session, out); break;
     case item_kind::predictions: assess_predictions(what, session, out); break;
     case item_kind::throughput: assess_throughput(what, session, out); break;
@@ -180,6 +184,7 @@ void assess_correctness(const item& what, grading_session& session, item_result&
       }
       if (s == session.subjects.front()) (t.ok() ? passed : failed).push_back(c);
       if (!t.ok()) {
+        session.wrong.try_emplace(c->entry, t.verdict, c->id);
         failures.push_back({c, std::move(t), prefix(session, *s)});
       } else if (c->where == lab::part::device && s->backend() == backend::sim && t.bytes > of_largest.bytes) {
         largest = c;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "course/rubric.hpp"
@@ -32,14 +33,16 @@ struct grading_session {
   /// Times device code by the judge's clock, in the judge's memory; null: the backend "cuda" times itself by events.
   std::unique_ptr<subject> on_gpu;
   std::unique_ptr<executor> staff_on_gpu;
-  modelled_device device;         ///< the one that the backend "sim" simulates
-  std::set<std::string> advised;  ///< cases that already have advice
-  int pairs = 21;                 ///< pairs of call and ceiling for one throughput figure
+  modelled_device device;                                        ///< the one that the backend "sim" simulates
+  std::set<std::string> advised;                                 ///< cases that already have advice
+  std::map<std::string, item_result> checked;                    ///< the correctness items assessed so far, by id
+  std::map<std::string, std::pair<verdict, std::string>> wrong;  ///< functions that failed in them: one case of each
+  int pairs = 21;  ///< pairs of call and ceiling for one throughput figure
 
   subject* subject_on(backend which) const;  ///< null if absent
 };
 
-/// Assesses one item. Throws only for faults of the grader or of the rubric.
+/// Assesses one item; correctness only once. Throws only for faults of the grader or of the rubric.
 item_result assess(const item& what, grading_session& session);
 
 /// The same item if the submission could not be built.

@@ -1,6 +1,6 @@
 // Throughput: how close a call comes to a ceiling measured alongside it. On the host the ceiling is reading the same
 // memory, a triad, chains of multiply-adds or Eigen's product; on the device it is a copy of as many bytes or cuBLAS's
-// product. The result counts only if the same case is correct.
+// product. A function is timed only if it is right in every case of every correctness item.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -201,6 +201,16 @@ void assess_throughput(const item& what, grading_session& session, item_result& 
   }
   if (host && !can_limit_system_calls()) {
     out.message = "this system cannot limit system calls, so it is probably an emulator, and its times are meaningless";
+    return;
+  }
+  for (const item& i : session.rules->items)
+    if (i.kind == item_kind::correctness &&
+        std::any_of(i.cases.begin(), i.cases.end(), [&](const auto* one) { return one->entry == c.entry; }))
+      assess(i, session);
+  if (const auto found = session.wrong.find(c.entry); found != session.wrong.end()) {
+    out.verdict = found->second.first;
+    out.message =
+        fmt::format("not timed: {} must first be right in every case; it fails in {}", c.entry, found->second.second);
     return;
   }
   trial failure;
