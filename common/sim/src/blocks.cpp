@@ -44,7 +44,7 @@ void worker::begin_block(running_block& block, std::uint64_t number) {
     t.barrier = nullptr;
     t.counter = nullptr;
     t.in_cluster_barrier = false;
-    t.alone = t.clock = 0;
+    t.alone = t.clock = t.clock_reads = 0;
     t.depth = t.steps = 0;
     if (++x == config.block.x) {
       x = 0;

@@ -39,6 +39,7 @@ struct thread_state {
   unsigned cluster_phase = 0;       // the phase in which it arrived
   bool as_before = false;           // its state is the same as at a recent check
   std::uint64_t clock = 0;          // the clock value that it last read: part of its state
+  std::uint64_t clock_reads = 0;    // since it began
   std::uint64_t alone = 0;          // steps since it last met others or made visible progress
   std::uint64_t depth = 0;          // call depth of its last access
   std::uint64_t steps = 0;          // since it began

@@ -125,6 +125,7 @@ void launch_counts::add(const launch_counts& o) {
   compared_loads.insert(o.compared_loads.begin(), o.compared_loads.end());
   path.add(o.path);
   longest.take_longer(o.longest);
+  clock_reads = std::max(clock_reads, o.clock_reads);
   accesses += o.accesses;
   waits_for_kernel_before |= o.waits_for_kernel_before;
   next_begins_after_wait |= o.next_begins_after_wait;

@@ -136,6 +136,9 @@ struct tensor_counts {
   std::uint64_t shared_bytes = 0;  ///< read, by wgmma
 };
 
+/// How far the kernels' clock moves on each time that a thread reads it.
+constexpr std::uint64_t cycles_per_clock_read = 32;
+
 /// Counts of one launch, or of one worker's share of it.
 struct launch_counts {
   std::map<std::pair<space, std::uint64_t>, site_counts> sites;
@@ -152,6 +155,7 @@ struct launch_counts {
   std::set<std::uintptr_t> matrix_accesses;                               ///< the places of ldmatrix and stmatrix
   std::set<std::uint32_t> compared_loads;  ///< program counters of plain loads that a compare-and-swap checks
   warp_path path;                          ///< summed over the blocks
+  std::uint64_t clock_reads = 0;           ///< by one thread, the most
   warp_path longest;                       ///< over one block
   std::uint64_t barriers = 0;              ///< __syncthreads, one for each warp
   std::uint64_t collectives = 0;           ///< shuffles, votes, __syncwarp, one for each warp

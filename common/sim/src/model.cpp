@@ -269,7 +269,9 @@ double model_seconds(const launched& what) {
   double sum = 0;
   for (const double cycles : {issue, pipes, wgmma, l1, l2, dram, waiting, blocks * cycles_per_block, w.contended})
     sum += std::pow(cycles, overlap_power);
-  return d.kernel_floor_seconds + std::pow(sum, 1 / overlap_power) / d.sm_clock_hertz;
+  // A thread that polls the clock ends when the clock says so.
+  const double polling = static_cast<double>(what.counts.clock_reads * cycles_per_clock_read) * std::ceil(here / fit);
+  return d.kernel_floor_seconds + std::max(polling, std::pow(sum, 1 / overlap_power)) / d.sm_clock_hertz;
 }
 
 double site_seconds(const launched& what, space where, std::uint64_t site, const site_counts& c) {

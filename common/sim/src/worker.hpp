@@ -61,7 +61,10 @@ class worker {
   void meet(unsigned mask, void* argument, combine_function combine, std::uintptr_t pc, std::uintptr_t frame);
   unsigned lane_number() const { return current_number_ % lanes_per_warp; }
   [[noreturn]] void end_at_full_stack();
-  void read_clock(std::uint64_t cycles) { current_->clock = cycles; }
+  void read_clock(std::uint64_t cycles) {
+    current_->clock = cycles;
+    counts().clock_reads = std::max(counts().clock_reads, ++current_->clock_reads);
+  }
   void spin(std::uintptr_t pc, std::uintptr_t frame) {
     current_->waits_at = pc;
     current_->now = state::waiting;
