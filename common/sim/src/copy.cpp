@@ -14,6 +14,8 @@
 #include "grid.hpp"
 #include "guard.hpp"
 #include "heap.hpp"
+#include "hooks.hpp"
+#include "host_functions.hpp"
 #include "library.hpp"
 #include "lines.hpp"
 #include "model.hpp"
@@ -64,16 +66,35 @@ bool is_pinned(const void* pointer) {
   const allocation* entry = find_allocation(address_of(pointer));
   return entry && entry->kind == memory_kind::pinned;
 }
-/// The device whose memory contains this address.
-int home_of(const void* pointer) {
-  const allocation* entry = find_allocation(address_of(pointer));
-  return entry && entry->kind == memory_kind::device ? entry->device : current_device();
-}
 bool is_registered(const void* pointer) {
   const auto& table = registered_host_memory();
   return std::any_of(table.begin(), table.end(), [&](const allocation& a) {
     return a.begin <= address_of(pointer) && address_of(pointer) < a.end;
   });
+}
+/// Memory that host code can use, too, other than the device's variables.
+bool is_hosts(const void* pointer) {
+  const std::uintptr_t at = address_of(pointer);
+  if (in_heap(pointer)) {
+    const allocation* entry = find_allocation(at);
+    return entry && entry->kind != memory_kind::device;
+  }
+  return std::none_of(symbols.begin(), symbols.end(), [&](const auto& s) { return s.first <= at && at < s.second; });
+}
+/// Whether cudaMemcpy may return before a copy has arrived: "the function will return once the pageable buffer has been
+/// copied to the staging memory" (CUDA Runtime API, "API synchronization behavior").
+bool may_arrive_later(const void* to, const void* from) {
+  return in_heap(to) && !is_hosts(to) && !in_heap(from) && is_hosts(from) && !is_registered(from);
+}
+/// The pieces of the default stream's work that a copy by cudaMemcpy waits for.
+std::uint32_t pieces_before(const void* to, const void* from) {
+  const std::scoped_lock lock(runtime_mutex());
+  return may_arrive_later(to, from) ? pieces_in(nullptr) : all_pieces;
+}
+/// The device whose memory contains this address.
+int home_of(const void* pointer) {
+  const allocation* entry = find_allocation(address_of(pointer));
+  return entry && entry->kind == memory_kind::device ? entry->device : current_device();
 }
 
 /// Pageable memory's share of pinned memory's rate: 10.7 GB/s for 1 MiB and 6.4 for 256 MiB, against 37.8 and 53.8 for
@@ -107,8 +128,27 @@ void copy_valid(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
   }
 }
 
+/// Marks pointers to tables of virtual functions that objects bring to the device, and unmarks those that return.
+void mark_tables(char* to, const char* from, std::size_t bytes) {
+  constexpr std::size_t most = 1 << 20;  // larger copies are arrays of numbers
+  if (bytes > most || !has_virtual_functions() || is_hosts(to) == is_hosts(from)) return;
+  const std::uintptr_t mark = is_hosts(from) ? 0 : hosts_table;
+  for (std::size_t i = -address_of(to) % sizeof mark; i + sizeof mark <= bytes; i += sizeof mark) {
+    std::uintptr_t word = 0;
+    std::memcpy(&word, to + i, sizeof word);
+    if (!is_table(word ^ mark)) continue;
+    word ^= hosts_table;
+    std::memcpy(to + i, &word, sizeof word);
+  }
+}
+
 void copy_row(char* to, const char* from, std::size_t bytes) {
   std::memmove(to, from, bytes);
+  mark_tables(to, from, bytes);
+  if (sim_host_watch) {
+    if (is_hosts(from)) tell_watcher(address_of(from), bytes, false);
+    if (is_hosts(to)) tell_watcher(address_of(to), bytes, true);
+  }
   if (!in_heap(to)) return;
   if (in_heap(from))
     copy_valid(address_of(to) - heap_base, address_of(from) - heap_base, bytes);
@@ -278,6 +318,7 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
     for (std::size_t y = 0; y < what.height; ++y) {
       order.writes(to.row(y, z), what.width);
       std::memset(to.row(y, z), value, what.width);
+      if (sim_host_watch && is_hosts(to.row(y, z))) tell_watcher(address_of(to.row(y, z)), what.width, true);
       if (in_heap(to.begin)) mark_valid(address_of(to.row(y, z)), what.width);
     }
   const device_description& d = described_device();
@@ -536,9 +577,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   const api_call here("cudaMemcpy");
+  const std::uint32_t awaited = pieces_before(to, from);
   const cudaError_t error = copy(flat(to), flat(from), {bytes}, kind, nullptr);
   const std::scoped_lock lock(runtime_mutex());
-  return error ? error : wait_for(nullptr, "cudaMemcpy");
+  return error ? error : wait_for(nullptr, "cudaMemcpy", awaited);
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
                                 cudaStream_t stream) {
@@ -581,9 +623,10 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                          std::size_t height, cudaMemcpyKind kind) {
   const api_call here("cudaMemcpy2D");
+  const std::uint32_t awaited = pieces_before(to, from);
   const cudaError_t error = cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
   const std::scoped_lock lock(runtime_mutex());
-  return error ? error : wait_for(nullptr, "cudaMemcpy2D");
+  return error ? error : wait_for(nullptr, "cudaMemcpy2D", awaited);
 }
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
   if (!p) return fail(cudaErrorInvalidValue);

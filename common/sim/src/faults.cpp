@@ -246,7 +246,12 @@ std::string describe(const launched& where, const fault_report& r) {
       break;
     case fault::illegal_address:
       what =
-          r.detail.empty()
+          r.detail.starts_with("vtable for ")
+              ? fmt::format(
+                    "call of a virtual function of a {} that host code made: its table has the host's "
+                    "functions; make the object in a kernel, or call without virtual functions",
+                    r.detail.substr(11))
+          : r.detail.empty()
               ? fmt::format("{} at {:#x}, which is not device memory; is it a host pointer, null, or below all arrays?",
                             access, r.address)
               : fmt::format(

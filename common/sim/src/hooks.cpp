@@ -120,7 +120,7 @@ int block_barrier_count(int predicate, const void* pc) {
 }
 std::uint64_t modelled_cycles() {
   static std::atomic<std::uint64_t> ticks{0};
-  const std::uint64_t cycles = ticks += 32;
+  const std::uint64_t cycles = ticks += cycles_per_clock_read;
   if (worker* self = sim_running_worker) self->read_clock(cycles);
   return cycles;
 }
@@ -159,6 +159,8 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
   const unobserved look_up;  // the program's hooked copies of std::string's functions may run here
   const operation op = site_operation(site);
   const bool stores = op == operation::store || op == operation::atomic;
+  if (is_table(address ^ hosts_table))
+    self.abort_kernel(fault::illegal_address, site, 0, variable_at(address ^ hosts_table));
   if (!is_program_variable(address) || (stores && is_guarded(site_pc(site)) && !is_own_variable(address)))
     self.abort_kernel(fault::illegal_address, site, address);
   if (const std::string name = host_variable_at(address); !name.empty())

@@ -109,6 +109,12 @@ struct checker : sim_host_watcher {
 
 }  // namespace
 
+void tell_watcher(std::uintptr_t address, std::size_t bytes, bool store) {
+  sim_host_watcher* const who = sim_host_watch == &beside ? before_checker : sim_host_watch;
+  const auto quiet = untold();
+  if (who) who->see(address, bytes, store);
+}
+
 bool watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function) {
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   recorder mine(sim_host_watch == &beside ? before_checker : sim_host_watch);

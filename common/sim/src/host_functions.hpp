@@ -25,6 +25,8 @@ struct for_now {
 bool watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function);
 /// Ends the functions for which `is_over` holds: the host has waited for them.
 void end_host_functions(const std::function<bool(std::size_t stream, std::uint32_t work_item)>& is_over);
+/// Reports what the runtime copies or fills in the host's memory to who watches this thread.
+void tell_watcher(std::uintptr_t address, std::size_t bytes, bool store);
 /// Notes that the running function, if any, has notified other threads: from now on its waiters are unknown.
 void note_host_signal();
 

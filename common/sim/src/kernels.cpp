@@ -97,16 +97,36 @@ cudaError_t configure(const cudaLaunchConfig_t* extended, configuration* config)
   return cudaSuccess;
 }
 
+/// The kernel's name as part of its local variables' names: with parameters, without a template's return type.
+std::string scope_of(std::uintptr_t kernel) {
+  std::string name = function_name(kernel);
+  if (name.starts_with("void ")) name.erase(0, 5);
+  return name;
+}
+
+limits_of_kernel limits_of(std::uintptr_t kernel) {
+  static auto* known = new std::unordered_map<std::uintptr_t, limits_of_kernel>;  // under runtime_mutex
+  const auto [at, added] = known->try_emplace(kernel);
+  limits_of_kernel& limits = at->second;
+  if (!added) return limits;
+  limits.registers = registers_of(kernel);
+  limits.bounds = launch_bounds_in(scope_of(kernel));
+  const unsigned most = limits.bounds > 0 ? std::min(limits.bounds, max_threads_per_block) : max_threads_per_block;
+  for (unsigned threads = max_threads_per_block; limits.by_registers == 0 && threads > 0; threads -= 32)
+    if (occupancy_of(static_cast<int>(threads), limits.registers, 0).by_registers > 0) limits.by_registers = threads;
+  limits.threads = std::min(most, limits.by_registers);
+  return limits;
+}
+
 /// The bytes of the arrays that the kernel itself declares: their names begin with its own. Known before its first
 /// launch, because a program may ask how many blocks fit, and launch as many.
 std::size_t shared_bytes_declared_in(const void* kernel) {
   static auto* known = new std::unordered_map<const void*, std::size_t>;  // under runtime_mutex
   const auto [at, added] = known->try_emplace(kernel);
   if (!added) return at->second;
-  std::string name = function_name(reinterpret_cast<std::uintptr_t>(kernel));
-  if (name.empty()) return 0;
-  if (name.starts_with("void ")) name.erase(0, 5);  // in a template's name; its arrays' names omit it
-  name += "::";
+  const std::string scope = scope_of(reinterpret_cast<std::uintptr_t>(kernel));
+  if (scope.empty()) return 0;
+  const std::string name = scope + "::";
   for (const shared_array& a : shared_arrays())
     if (!a.dynamic && !a.guard && a.name.starts_with(name)) at->second += a.bytes;
   return at->second;
@@ -117,8 +137,9 @@ cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel
   if (!attributes || !kernel) return fail(attributes ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
   const device_description& d = described_device();
   *attributes = {};
-  attributes->maxThreadsPerBlock = max_threads_per_block;
-  attributes->numRegs = registers_of(reinterpret_cast<std::uintptr_t>(kernel));
+  const limits_of_kernel limits = limits_of(reinterpret_cast<std::uintptr_t>(kernel));
+  attributes->maxThreadsPerBlock = static_cast<int>(limits.threads);
+  attributes->numRegs = limits.registers;
   attributes->ptxVersion = attributes->binaryVersion = d.compute_major * 10 + d.compute_minor;
   attributes->maxDynamicSharedSizeBytes =
       static_cast<int>(dynamic_shared_limit(reinterpret_cast<std::uintptr_t>(kernel)));

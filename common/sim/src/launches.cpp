@@ -145,6 +145,16 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   if (const std::string why = what_is_wrong_with_clusters(config); !why.empty())
     return refuse_launch(kernel, cudaErrorInvalidClusterSize, why, pc);
   const std::uintptr_t address = kernel_behind(kernel, thread_body, frame);
+  const limits_of_kernel limits = limits_of(address);
+  if (const auto threads = config.block.x * config.block.y * config.block.z; threads > limits.threads)
+    return refuse_launch(
+        kernel, limits.bounds > 0 && threads > limits.bounds ? cudaErrorInvalidValue : cudaErrorLaunchOutOfResources,
+        limits.bounds > 0 && threads > limits.bounds
+            ? fmt::format("a block of {} threads exceeds its __launch_bounds__({})", threads, limits.bounds)
+            : fmt::format("a block of {} threads with {} registers each exceeds a multiprocessor's {}: launch at most "
+                          "{} threads, or declare __launch_bounds__({})",
+                          threads, limits.registers, described_device().registers_per_sm, limits.by_registers, threads),
+        pc);
   const std::size_t limit = dynamic_shared_limit(address);
   if (config.dynamic_shared_bytes > limit)
     return refuse_launch(
@@ -172,7 +182,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   record.function = address;
   record.config = config;
   record.device = current_device();
-  record.registers = registers_of(address);
+  record.registers = limits.registers;
   launches().running = kernel;
   launches().last.clear();
   const overlapping beside = launches_beside(config.stream, config.early);

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "heap.hpp"
@@ -65,6 +66,8 @@ struct program {
   std::intptr_t tls_offset = 0;
   std::size_t tls_bytes = 0;
   std::vector<shared_array> arrays;
+  std::unordered_map<std::string, unsigned> launch_bounds;  // by the function's name
+  std::map<std::uintptr_t, std::uintptr_t> tables;          // of virtual functions: begin and end
 
   program() {
     dl_iterate_phdr(&program::visit, this);
@@ -91,6 +94,14 @@ struct program {
     for_each_symbol([this](const char* name, const Elf64_Sym& symbol) {
       if (ELF64_ST_TYPE(symbol.st_info) == STT_TLS && symbol.st_shndx != SHN_UNDEF && symbol.st_size > 0)
         add(name, symbol);
+      if (std::strncmp(name, "_ZTV", 4) == 0 && std::strncmp(name, "_ZTVN3sim", 9) != 0 && symbol.st_size > 0)
+        tables[load_bias + symbol.st_value] = load_bias + symbol.st_value + symbol.st_size;
+      if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && std::strstr(name, "17sim_launch_bounds")) {
+        const std::string local = demangled(name);
+        const unsigned threads = *reinterpret_cast<const unsigned*>(load_bias + symbol.st_value);
+        unsigned& known = launch_bounds[local.substr(0, local.rfind("::"))];
+        known = std::max(known, threads);  // kernels of two files may have the same name
+      }
     });
     std::sort(arrays.begin(), arrays.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
   }
@@ -124,8 +135,18 @@ bool inside(const std::vector<std::pair<std::uintptr_t, std::uintptr_t>>& ranges
 }  // namespace
 
 const std::vector<shared_array>& shared_arrays() { return self().arrays; }
+unsigned launch_bounds_in(const std::string& function) {
+  const auto found = self().launch_bounds.find(function);
+  return found == self().launch_bounds.end() ? 0 : found->second;
+}
 std::intptr_t thread_storage_offset() { return self().tls_offset; }
 std::size_t thread_storage_bytes() { return self().tls_bytes; }
+
+bool has_virtual_functions() { return !self().tables.empty(); }
+bool is_table(std::uintptr_t address) {
+  const auto after = self().tables.upper_bound(address);
+  return after != self().tables.begin() && address < std::prev(after)->second;
+}
 
 bool is_program_constant(std::uintptr_t address) {
   return inside(self().constant, address) || (address >= reinterpret_cast<std::uintptr_t>(__start_sim_constant) &&

@@ -25,6 +25,14 @@ struct shared_array {
 };
 /// All arrays declared __shared__ in this program, by offset; those declared extern are `dynamic`.
 const std::vector<shared_array>& shared_arrays();
+/// The first of the function's __launch_bounds__; 0 if it has none. Names are those of local variables: without a
+/// return type.
+unsigned launch_bounds_in(const std::string& function);
+/// Whether the program has classes with virtual functions, and whether the address is in one's table of them.
+bool has_virtual_functions();
+bool is_table(std::uintptr_t address);
+/// A kernel that follows a pointer to a host object's table finds this bit in it: a GPU cannot read that table.
+constexpr std::uintptr_t hosts_table = std::uintptr_t{1} << 62;
 /// The program's thread-local storage, which contains the arrays: offset from the thread pointer, and size.
 std::intptr_t thread_storage_offset();
 std::size_t thread_storage_bytes();

@@ -75,8 +75,12 @@ int print_faults(ending how) {
   errors.insert(errors.end(), host_faults().begin(), host_faults().end());
   if (const std::string unchecked = unchecked_launch(); how != ending::stopped && !unchecked.empty())
     errors.push_back(unchecked);
-  else if (const std::string why = refused_last_launch(); how == ending::failed && !why.empty())
-    errors.push_back(why);                                   // the program checked the error and ends because of it
+  else if (const std::string why = refused_last_launch(); !why.empty()) {
+    if (how == ending::failed)
+      errors.push_back(why);  // the program checked the error and ends because of it
+    else if (how == ending::done && launch_log().empty())
+      note_host_warning(why);  // it fetched the error, and went on without its only kernel
+  }
   std::map<std::string, std::pair<int, std::size_t>> leaks;  // by line: how many, and their bytes
   for (const allocation& a : how == ending::done ? live_allocations() : std::vector<allocation>()) {
     const source_line at = line_of(a.pc);

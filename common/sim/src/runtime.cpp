@@ -52,7 +52,7 @@ std::mutex& runtime_mutex() {
   return state().mutex;
 }
 std::mutex& runtime_state_mutex() { return state().mutex; }
-cudaError_t sticky_error() { return state().sticky; }
+cudaError_t sticky_error() { return in_host_function() ? cudaErrorNotPermitted : state().sticky; }
 
 cudaError_t fail(cudaError_t error, bool sticky) {
   if (error != cudaSuccess) last_error = error;

@@ -512,12 +512,15 @@ void let_default_streams_wait(std::initializer_list<int> devices, cudaStream_t s
   }
 }
 
-cudaError_t wait_for(cudaStream_t stream, const char* call) {
+std::uint32_t pieces_in(cudaStream_t stream) { return find(stream)->launches; }
+cudaError_t wait_for(cudaStream_t stream, const char* call, std::uint32_t pieces) {
   const sim_stream* s = find(stream);
   if (!s) return fail(cudaErrorInvalidResourceHandle);
   if (s->captured) return fail(cudaErrorStreamCaptureUnsupported);
   note_wait(call);
-  host_waits_until(ready(*s), order(*s));
+  sim_order until = order(*s);
+  if (pieces < s->launches && until.has(s->number, pieces)) until.launches[s->number] = pieces;
+  host_waits_until(ready(*s), until);
   return fail(sticky_error());
 }
 

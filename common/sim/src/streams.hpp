@@ -106,8 +106,10 @@ std::string work_in_flight_at(std::uintptr_t address, std::size_t bytes, bool st
 bool in_host_function();
 /// Notes that `call` will make the host wait.
 void note_wait(const char* call);
-/// Makes the host wait for all of the stream's work, on behalf of `call`.
-cudaError_t wait_for(cudaStream_t stream, const char* call);
+/// Makes the host wait on behalf of `call` for the stream's work: for all of it, or for the first pieces only.
+constexpr std::uint32_t all_pieces = ~std::uint32_t{0};
+cudaError_t wait_for(cudaStream_t stream, const char* call, std::uint32_t pieces = all_pieces);
+std::uint32_t pieces_in(cudaStream_t stream);
 /// One sentence for each way in which the watched call violated that contract.
 std::vector<std::string> broken_contract(const stream_watch& watched, cudaStream_t stream);
 /// The launches that the next kernel in this stream may overlap; `early`: it may begin before the previous one has

@@ -555,6 +555,39 @@ TEST_F(Checkers, VirtualFunctionsOfObjectsOnTheHeap) {
   EXPECT_EQ(out.host()[0], 4);
 }
 
+struct plate {
+  float side = 3;
+  __host__ __device__ virtual float area() const { return side; }
+};
+struct tile_plate : plate {
+  __host__ __device__ float area() const override { return side * side; }
+};
+__global__ void make_plate(tile_plate* s, bool square) {
+  if (square)
+    new (s) tile_plate;
+  else
+    new (static_cast<plate*>(s)) plate;
+}
+__global__ void area_of(const plate* s, float* out) { *out = s->area(); }
+
+TEST_F(Checkers, VirtualFunctionsOfObjectsThatTheHostMade) {
+  tile_plate here, back;
+  tile_plate* there = nullptr;
+  ASSERT_EQ(cudaMalloc(&there, sizeof *there), cudaSuccess);
+  const on_device<float> out(1);
+  make_plate<<<1, 1>>>(there, true);
+  EXPECT_TRUE(observe([&] { area_of<<<1, 1>>>(there, out.data); }).reports.empty());
+  EXPECT_EQ(out.host()[0], 9);
+  ASSERT_EQ(cudaMemcpy(there, &here, sizeof here, cudaMemcpyHostToDevice), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(static_cast<void*>(&back), there, sizeof back, cudaMemcpyDeviceToHost), cudaSuccess);
+  const plate* volatile back_here = &back;
+  EXPECT_EQ(back_here->area(), 9) << "a copy there and back changes nothing";
+  const std::string r = only_report(observe([&] { area_of<<<1, 1>>>(there, out.data); }));
+  EXPECT_NE(r.find("a virtual function of a "), std::string::npos) << r;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+}
+
 TEST_F(Checkers, MemoryThatKernelsFreeTwice) {
   const on_device<int> out(64);
   const std::string r = only_report(observe([&] { lists<<<1, 64>>>(out.data, nullptr, true); }));
@@ -1212,6 +1245,22 @@ TEST_F(Checkers, HostAccessesOfAWatcher) {
   sim_watch_host(nullptr);
   EXPECT_EQ(watcher.loaded, 1000u);
   EXPECT_EQ(watcher.stored, 2000u);
+  // The runtime's copies, too, and what they move in device memory does not count.
+  char *pinned = nullptr, *device = nullptr;
+  cudaMallocHost(&pinned, sizeof to);
+  cudaMalloc(&device, sizeof to);
+  cudaMemset(device, 0, sizeof to);
+  watcher.loaded = watcher.stored = 0;
+  sim_watch_host(&watcher);
+  cudaMemcpy(to, from, sizeof to, cudaMemcpyHostToHost);
+  cudaMemcpyAsync(pinned, device, sizeof to, cudaMemcpyDeviceToHost, nullptr);
+  cudaMemcpy(device, pinned, 600, cudaMemcpyHostToDevice);
+  cudaMemset(pinned, 0, 300);
+  sim_watch_host(nullptr);
+  EXPECT_EQ(watcher.loaded / 100, 16u) << "and a few pointers";
+  EXPECT_EQ(watcher.stored / 100, 23u);
+  cudaFree(device);
+  cudaFreeHost(pinned);
 }
 
 TEST_F(Checkers, HostAccessToDeviceMemory) {

@@ -33,6 +33,10 @@ constexpr int size_of() {
 __global__ void set_if(int* p, int v) {
   if (p) *p = v;
 }
+template <int N>
+__launch_bounds__(2 * N, 1) __global__ void at_most(int* x) {
+  *x = static_cast<int>(blockDim.x);
+}
 }  // namespace ns
 
 // Two kernels, of which the first is only declared.
@@ -251,6 +255,24 @@ TEST_F(Launches, ByKernels) {
   EXPECT_EQ(cudaMemset(x, 0, sizeof *x), cudaSuccess);
   in_order<<<1, 1>>>(x, 0);
   EXPECT_EQ(value(), 12324);
+}
+
+TEST_F(Launches, WithinTheirBounds) {
+  cudaFuncAttributes attributes{};
+  for (const auto& [kernel, most] : {std::pair{&ns::at_most<32>, 64}, std::pair{&ns::at_most<64>, 128}}) {
+    ASSERT_EQ(cudaFuncGetAttributes(&attributes, kernel), cudaSuccess);
+    EXPECT_EQ(attributes.maxThreadsPerBlock, most);
+    int blocks = 0;
+    ASSERT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, most + 1, 0), cudaSuccess);
+    EXPECT_GT(blocks, 0) << "an H200 does not ask for the bounds here";
+  }
+  ns::at_most<32><<<1, 64>>>(x);
+  EXPECT_EQ(value(), 64);
+  ns::at_most<32><<<1, 65>>>(x);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(value(), 64) << "no block ran";
+  ASSERT_EQ(cudaFuncGetAttributes(&attributes, ns::set), cudaSuccess);
+  EXPECT_EQ(attributes.maxThreadsPerBlock, 1024);
 }
 
 TEST_F(Launches, WithAsManyBytesAsCudaAllows) {

@@ -382,6 +382,17 @@ TEST(InlinePtx, ExpandsMacrosOfTheFile) {
   EXPECT_NE(text.find("::sim::ptx::add<::sim::ptx::f32>(sim_0, sim_1, sim_3);"), std::string::npos) << text;
 }
 
+TEST(LaunchBounds, BecomeAConstantOfTheKernel) {
+  const std::string kernel = "template <int N>\n__global__ void __launch_bounds__(N * 2, 1) k(int x) {";
+  const std::string lowered = sim::lower_launches(kernel + " f(x); }");
+  EXPECT_EQ(lowered, kernel +
+                         " static constexpr unsigned sim_launch_bounds __attribute__((used)) = ::sim::launch_bounds( N "
+                         "* 2 , 1 ) ; f(x); }");
+  EXPECT_EQ(sim::lower_launches(lowered), lowered);
+  const std::string declared = "__global__ void __launch_bounds__(32) k(int x);";
+  EXPECT_EQ(sim::lower_launches(declared), declared);
+}
+
 TEST(Clusters, AreDeclaredWhereTheKernelBegins) {
   EXPECT_EQ(sim::lower_launches("template <int N>\n__global__ void __cluster_dims__(N * 2, 1, 1) k(int x) { f(x); }"),
             "template <int N>\n__global__ void __cluster_dims__(N * 2, 1, 1) k(int x) { ::sim::cluster_dims( N * 2 , 1 "

@@ -444,13 +444,16 @@ void leave_constants(const std::string& source, const std::vector<token>& tokens
   }
 }
 
-/// `__global__ void __cluster_dims__(2, 1, 1) k() {`: a call at the kernel's start sets the dimensions.
-void declare_clusters(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
+/// `__global__ void __cluster_dims__(2, 1, 1) k() {`: a call at the kernel's start sets the dimensions. Its launch
+/// bounds become a constant in the kernel, which may depend on its template's arguments; no code runs for it.
+void declare_limits(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
   const auto text = [&](std::size_t i) {
     return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
   };
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    if (text(i) != "__cluster_dims__" || text(i + 1) != "(" || tokens[i].directive != 0) continue;
+    const bool bounds = text(i) == "__launch_bounds__";
+    if ((!bounds && text(i) != "__cluster_dims__") || text(i + 1) != "(" || tokens[i].directive != 0) continue;
+    const std::string_view function = bounds ? "launch_bounds" : "cluster_dims";
     const std::size_t open = i + 1;
     std::size_t close = open;
     int depth = 0;
@@ -462,10 +465,14 @@ void declare_clusters(const std::string& source, const std::vector<token>& token
       if (body < tokens.size()) depth += (text(body) == "(") - (text(body) == ")");
     }
     if (close >= tokens.size() || body >= tokens.size() || text(body) != "{") continue;  // a declaration
-    if (body + 4 < tokens.size() && text(body + 4) == "cluster_dims") continue;          // already lowered
-    std::string dimensions;
-    for (std::size_t k = open; k <= close; ++k) (dimensions += text(k)) += ' ';
-    edits.push_back({tokens[body].end, 0, " ::sim::cluster_dims" + dimensions + ";"});
+    bool lowered_before = false;
+    for (std::size_t k = body; k < std::min(body + 24, tokens.size()); ++k) lowered_before |= text(k) == function;
+    if (lowered_before) continue;
+    std::string call = "::sim::" + std::string(function);
+    for (std::size_t k = open; k <= close; ++k) (call += text(k)) += ' ';
+    edits.push_back(
+        {tokens[body].end, 0,
+         (bounds ? " static constexpr unsigned sim_launch_bounds __attribute__((used)) = " : " ") + call + ";"});
   }
 }
 
@@ -481,7 +488,7 @@ std::vector<edit> launch_edits(const std::string& source, const std::vector<toke
   empty_pragma_macros(source, tokens, edits);
   mark_rolled_loops(source, tokens, edits);
   leave_constants(source, tokens, edits);
-  declare_clusters(source, tokens, edits);
+  declare_limits(source, tokens, edits);
   // At the same position, insertions come before replacements: in `(void*)k<<<...`, one closes a bracket at the `<<<`.
   std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) {
     return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);

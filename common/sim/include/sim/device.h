@@ -18,9 +18,9 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(...)
+#define __launch_bounds__(...)  // simcc writes the limit into the kernel
 #define __maxnreg__(...)
-#define __cluster_dims__(...)  // simcc writes the dimensions into the kernel
+#define __cluster_dims__(...)  // ... and the dimensions
 #ifndef __clang__
 #define __builtin_assume(condition) static_cast<void>(0)  // clang has this builtin; so does nvcc
 #endif
@@ -41,6 +41,8 @@ struct dimensions {
   operator dim3() const { return {x, y, z}; }
 };
 }  // namespace types
+/// What simcc makes of __launch_bounds__: the most threads of a block.
+constexpr unsigned launch_bounds(long threads, long = 0, long = 0) { return static_cast<unsigned>(threads); }
 /// A value that unobserved code can construct and copy without running the program's code.
 template <class T>
 inline constexpr bool plain = std::is_trivial_v<T>&& std::is_trivially_constructible_v<T, T&>;

@@ -10,7 +10,8 @@ struct sim_host_watcher {
   virtual void see(std::uintptr_t address, std::size_t bytes, bool store) = 0;
 };
 
-/// `who` receives this thread's accesses outside kernels, until it is set to null. Absent on a GPU.
+/// `who` receives this thread's accesses outside kernels, those of the runtime's copies and fills of host memory too,
+/// until it is set to null. Absent on a GPU.
 extern "C" [[gnu::weak]] void sim_watch_host(sim_host_watcher* who);
 
 /// Starts counting this call: calls.cpp has prepared its arguments. Absent on a GPU.
