@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace {
 
@@ -64,6 +65,25 @@ __global__ void reductions(int* out, const int* in, int valid) {
     out[2] = some;
   }
   if (threadIdx.x == 8) out[3] = eight;
+}
+
+/// Warps of 24 lanes reduce through their storage.
+template <int Storages>
+__global__ void sums_of_24(int* out, const int* in) {
+  using Reduce = cub::WarpReduce<int, 24>;
+  __shared__ Reduce::TempStorage storage[Storages];
+  if (threadIdx.x % 32 >= 24) return;
+  const int sum = Reduce(storage[threadIdx.x / 32 % Storages]).Sum(in[threadIdx.x]);
+  if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = sum;
+}
+
+TEST_F(Cub, WarpsThatShareAStorage) {
+  int *in = managed<int>(128), *out = managed<int>(4);
+  expect_clean([&] { sums_of_24<4><<<1, 128>>>(out, in); });
+  for (int w = 0; w < 4; ++w) EXPECT_EQ(out[w], std::accumulate(in + 32 * w, in + 32 * w + 24, 0));
+  const auto shared = sim::observe([&] { sums_of_24<1><<<1, 128>>>(out, in); });
+  ASSERT_FALSE(shared.reports.empty());
+  EXPECT_NE(shared.reports[0].find("race in shared memory"), std::string::npos) << shared.reports[0];
 }
 
 template <int Threads>

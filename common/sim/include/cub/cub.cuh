@@ -157,16 +157,40 @@ T thread_reduce(const T (&items)[Items], Op op) {
 
 template <class T, int Lanes = 32>
 class WarpReduce {
+  static constexpr bool by_shuffles = (Lanes & (Lanes - 1)) == 0;  // otherwise through the storage
+  struct nothing {};
+  struct numbers {
+    T of_lane[Lanes];
+  };
+
  public:
-  struct TempStorage {};
-  explicit WarpReduce(TempStorage&) {}
-  SIM_CALLED_HERE T Sum(T value) {
-    return detail::warp_reduce(detail::groups::tile_mask(Lanes), value, cub::Sum(), SIM_CALLER);
-  }
+  using TempStorage = std::conditional_t<by_shuffles, nothing, numbers>;
+  explicit WarpReduce(TempStorage& storage) : storage_(storage) {}
+  SIM_CALLED_HERE T Sum(T value) { return reduce(value, cub::Sum(), SIM_CALLER); }
   template <class Op>
   SIM_CALLED_HERE T Reduce(T value, Op op) {
-    return detail::warp_reduce(detail::groups::tile_mask(Lanes), value, op, SIM_CALLER);
+    return reduce(value, op, SIM_CALLER);
   }
+
+ private:
+  template <class Op>
+  T reduce(T value, Op&& op, const void* pc) {
+    const unsigned mask = detail::groups::tile_mask(Lanes);
+    if constexpr (by_shuffles) {
+      return detail::warp_reduce(mask, value, op, pc);
+    } else {
+      const int lane = static_cast<int>(detail::groups::thread_in_block() % 32) % Lanes;
+      for (int distance = 1; distance < Lanes; distance *= 2) {
+        storage_.of_lane[lane] = value;
+        __syncwarp(mask);
+        if (lane + distance < Lanes) value = op(value, storage_.of_lane[lane + distance]);
+        __syncwarp(mask);
+      }
+      return value;
+    }
+  }
+
+  TempStorage& storage_;
 };
 
 template <class T, int Lanes = 32>
