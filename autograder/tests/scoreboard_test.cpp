@@ -45,8 +45,9 @@ class scoreboard_test : public testing::Test {
                    {"case": "g/2", "wrong": "", "metrics": {"smsp__warps_launched.sum": 20}}],
       "throughput": [{"case": "f/1", "wrong": "", "bytes": 4e9, "flops": 512e9, "call_seconds": {"median": 2e-3},
                       "ceiling_seconds": {"median": 1e-3}, "ratio_to_copy": {"median": 0.5, "p10": 0.4, "p90": 0.6}},
-                     {"case": "g/2", "wrong": "", "bytes": 1, "flops": 1, "call_seconds": {"median": 6e-3},
-                      "ceiling_seconds": {"median": 1e-3}, "ratio_to_copy": null}]})");
+                     {"case": "g/2", "wrong": "", "bytes": 0, "flops": 1, "call_seconds": {"median": 6e-3},
+                      "ceiling_seconds": {"median": 1e-3}, "ratio_to_copy": null,
+                      "ratio_to_threads": {"median": 5, "p10": 4, "p90": 6}}]})");
     replace_file(source_ / "solutions/results/gpu/gpt2.json", R"({"times": {"fp32, B1 T2": {
       "ours, graph": {"median_ms": 2, "p10_ms": 1.5, "p90_ms": 3}, "PyTorch": {"median_ms": 5}}}})");
     replace_file(source_ / "solutions/results/gpu/tables91.json", R"({"model": {"2 x 3": {"mean": 0.03125}}})");
@@ -68,6 +69,9 @@ class scoreboard_test : public testing::Test {
 TEST_F(scoreboard_test, figures_bars_and_aims) {
   EXPECT_EQ(row("case = \"f/1\"\nof = \"copy\"\nleast = 0.5\nmoonshot = 0.6"),
             "| 91 | w | 0.5000 (0.4000 to 0.6000) | copy: 1.000 ms, 4000 GB/s | ≥ 0.5: met | ≥ 0.6: **not met** |");
+  // A case without bytes has no rate.
+  EXPECT_EQ(row("case = \"g/2\"\nof = \"threads\"\nleast = 5"),
+            "| 91 | w | 5.000 (4.000 to 6.000) | threads: 1.000 ms | ≥ 5: met |  |");
   EXPECT_EQ(row("case = \"f/1\"\nof = [\"g/2\"]\nleast = 4"), "| 91 | w | 3.000 | 6.000 ms | ≥ 4: **not met** |  |");
   EXPECT_EQ(row("case = [\"f/1\", \"g/2\"]\nof = [\"g/2\"]\nmost = 1.3\nmetric = \"smsp__warps_launched.sum\""),
             "| 91 | w | 1.250 | 20.00 | ≤ 1.3: met |  |");

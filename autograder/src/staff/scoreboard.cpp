@@ -127,8 +127,8 @@ std::optional<figure> against_ceiling(const json& result, const bar& b) {
   const lab::ceiling* known = lab::find_ceiling(b.ceiling);
   if (known && known->moves != lab::ceiling::work::input_bytes) {  // show the rate for the case's own bytes or FLOPs
     const bool computes = known->moves == lab::ceiling::work::flops;
-    rival += fmt::format(", {:.4g} {}/s", e->at(computes ? "flops" : "bytes").get<double>() / seconds * 1e-9,
-                         computes ? "GFLOP" : "GB");
+    const double work = e->at(computes ? "flops" : "bytes");
+    if (work > 0) rival += fmt::format(", {:.4g} {}/s", work / seconds * 1e-9, computes ? "GFLOP" : "GB");
   }
   return figure{median,
                 fmt::format("{} ({} to {})", three_digits(median), three_digits(ratio->at("p10").get<double>()),
