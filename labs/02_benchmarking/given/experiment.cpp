@@ -1,9 +1,11 @@
 // Lab 02, given: the lecture's two tables on this computer, timed by your own benchmark(). Matrix products by Eigen on
-// one core and, on a GPU, by cuBLAS in FP32; the MLP of mlp.cu, and the same by Eigen. With --json, it prints only the
-// figures; with an option of Google Benchmark, it runs your own benchmarks instead.
+// one core and, on a GPU, by cuBLAS in FP32; the MLP of mlp.cu, and the same by Eigen. On a GPU it also compares your
+// benchmark() with CUDA events. With --json, it prints only the figures; with an option of Google Benchmark, it runs
+// your own benchmarks instead.
 #include <cublas_v2.h>
 
 #include <Eigen/Dense>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <lab/device.hpp>
@@ -11,6 +13,7 @@
 #include <lab/execute.hpp>
 #include <lab/experiment.hpp>
 #include <lab/product.hpp>
+#include <lab/statistics.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -57,20 +60,53 @@ lab::device_buffer<float> on_gpu(std::size_t count) {
   return made;
 }
 
+/// A product of n x n matrices in the GPU's default stream.
+class gpu_product {
+ public:
+  explicit gpu_product(int n) : n_(n) { cublasCreate(&handle_); }
+  ~gpu_product() { cublasDestroy(handle_); }
+  gpu_product(const gpu_product&) = delete;  // owns the handle
+  gpu_product& operator=(const gpu_product&) = delete;
+  void launch() const { lab::row_major_product(handle_, lab::dtype::f32, n_, n_, n_, a_.data(), b_.data(), c_.data()); }
+
+ private:
+  int n_;
+  std::size_t elements_ = static_cast<std::size_t>(n_) * static_cast<std::size_t>(n_);
+  lab::device_buffer<float> a_ = on_gpu(elements_), b_ = on_gpu(elements_), c_ = on_gpu(elements_);
+  cublasHandle_t handle_ = nullptr;
+};
+
 timing product(bool gpu, int n) {
-  const auto elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
   if (!gpu) {
     const matrix a = matrix::Random(n, n), b = matrix::Random(n, n);
     matrix c(n, n);
     return timed(false, [&] { c.noalias() = a * b; });
   }
-  const auto a = on_gpu(elements), b = on_gpu(elements), c = on_gpu(elements);
-  cublasHandle_t handle = nullptr;
-  cublasCreate(&handle);
-  const timing t =
-      timed(true, [&] { lab::row_major_product(handle, lab::dtype::f32, n, n, n, a.data(), b.data(), c.data()); });
-  cublasDestroy(handle);
-  return t;
+  const gpu_product p(n);
+  return timed(true, [&] { p.launch(); });
+}
+
+constexpr int compared_n = 4096;
+
+/// The seconds that benchmark() reports for a product, over those between two CUDA events around it; in turns.
+std::vector<double> against_events() {
+  const gpu_product p(compared_n);
+  const lab::stream where;
+  lab::event start, stop;
+  std::vector<double> ratios;
+  for (int round = 0; round < 11; ++round) {
+    const double reported = timed(true, [&] { p.launch(); }).median_seconds;
+    std::vector<double> seconds;
+    for (int i = 0; i < 11; ++i) {
+      LAB_CUDA_CHECK(cudaDeviceSynchronize());
+      start.record(where);
+      p.launch();
+      stop.record(where);
+      seconds.push_back(stop.seconds_since(start));
+    }
+    ratios.push_back(reported / lab::median(seconds));
+  }
+  return ratios;
 }
 
 struct shape {
@@ -127,20 +163,31 @@ std::vector<row> tables(bool gpu) {
   return all;
 }
 
-void print(const std::vector<row>& rows) {
+void print(const std::vector<row>& rows, const std::vector<double>& ratios) {
   std::string table;
   for (const row& r : rows) {
     if (r.table != table) std::printf("%s\n", r.table.c_str());
     table = r.table;
     std::printf("  %-10s %10.4f ms %10.4g %s\n", r.name.c_str(), 1e3 * r.time.median_seconds, r.figure, r.unit);
   }
+  if (!ratios.empty())
+    std::printf("GPU, product of %d x %d matrices: your benchmark reports %.4f of the time between CUDA events\n",
+                compared_n, compared_n, lab::median(ratios));
 }
 
-void print_json(const std::vector<row>& rows) {
+void print_json(const std::vector<row>& rows, const std::vector<double>& ratios) {
   nlohmann::ordered_json all{{"environment", lab::environment()}};
   for (const row& r : rows)
     all["tables"][r.table].push_back(
         {{"case", r.name}, {"seconds", r.time.median_seconds}, {"samples", r.time.samples}, {r.unit, r.figure}});
+  if (!ratios.empty())
+    all["against_events"] = {{"n", compared_n},
+                             {"ratio",
+                              {{"median", lab::median(ratios)},
+                               {"p10", lab::quantile(ratios, 0.1)},
+                               {"p90", lab::quantile(ratios, 0.9)},
+                               {"rounds", ratios.size()}}},
+                             {"off", std::abs(lab::median(ratios) - 1)}};
   std::printf("%s\n", all.dump(1).c_str());
 }
 
@@ -155,8 +202,11 @@ int main(int argc, char** argv) {
   }
   return lab::experiment(argc, argv, [](bool json) {
     std::vector<row> rows = tables(false);
-    if (lab::backend_name() == "cuda")
+    std::vector<double> ratios;
+    if (lab::backend_name() == "cuda") {
       for (row& r : tables(true)) rows.push_back(std::move(r));
-    json ? print_json(rows) : print(rows);
+      ratios = against_events();
+    }
+    json ? print_json(rows, ratios) : print(rows, ratios);
   });
 }
