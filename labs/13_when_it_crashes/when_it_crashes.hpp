@@ -25,8 +25,8 @@ void kv_scores(float* scores,       // (length)
 // ---- page_rows.cu ---------------------------------------------------------------------------------------------------
 
 /// Each page gets `each` rows, in order, and has room for that many. Then page `hot` gets `more` rows; whenever it is
-/// full, it moves to memory that is twice as large. In the end the first `each` rows of all pages are gathered in
-/// `out`. pages, each and size are at least 1.
+/// full, it moves to memory that is twice as large, and its old memory is freed before the next row. In the end the
+/// first `each` rows of all pages are gathered in `out`. pages, each and size are at least 1.
 void page_rows(float* out,         // (pages, each, size)
                const float* rows,  // (pages * each + more, size)
                int pages, int each, int hot, int more, int size, cudaStream_t stream);

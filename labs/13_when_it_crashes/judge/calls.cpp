@@ -4,8 +4,11 @@
 #include <lab/host_accesses.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "cache.hpp"
 #include "when_it_crashes.hpp"
@@ -20,6 +23,39 @@ void without_leaks(const F& f) {
   if (const std::string left = lab::new_objects(before); !left.empty())
     throw std::runtime_error("the function never frees or destroys " + left +
                              "; free what it allocates in `stream`, and destroy what it creates");
+}
+
+/// While it exists, notes how many allocations there are whenever this thread's host code in a .cu file stores.
+struct allocation_watcher : sim_host_watcher {
+  allocation_watcher() {
+    if (sim_watch_host) sim_watch_host(this);
+  }
+  ~allocation_watcher() override {
+    if (sim_watch_host) sim_watch_host(nullptr);
+  }
+  allocation_watcher(const allocation_watcher&) = delete;  // the device points to it
+  allocation_watcher& operator=(const allocation_watcher&) = delete;
+  void see(std::uintptr_t, std::size_t, bool store) override {
+    if (!store || std::exchange(busy, true)) return;  // counting may use a submission's instrumented copy of a template
+    most = std::max(most, lab::objects_now().allocations);
+    busy = false;
+  }
+  bool busy = false;
+  std::size_t most = 0;
+};
+
+/// Calls page_rows, which must free a page's old memory when the page moves: until then a table of old addresses still
+/// points to the right rows.
+void call_page_rows(const lab::call& c) {
+  const std::size_t before = lab::objects_now().allocations, pages = static_cast<std::size_t>(c.parameter(0));
+  allocation_watcher seen;
+  lab13::page_rows(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(1), c.parameter(2),
+                   c.parameter(3), c.parameter(4), c.stream);
+  const std::size_t needed = pages + 3;  // the table, the new memory of a page that moves, and one to spare
+  if (seen.most > before + needed)
+    throw std::runtime_error("page_rows had " + std::to_string(seen.most - before) + " allocations at a time for " +
+                             std::to_string(pages) + " pages; free a page's old memory when the page moves, and let " +
+                             "no table keep its address");
 }
 
 /// Calls row_norms, whose launch must fail for this reason: row_norms must return the error and leave none behind.
@@ -46,13 +82,7 @@ constexpr lab::entry table[] = {
        lab13::kv_scores(c.output<float>(0), c.input<float>(0), c.input<float>(1), c.parameter(0), c.parameter(1),
                         c.stream);
      }},
-    {"page_rows", lab::part::device,
-     [](const lab::call& c) {
-       without_leaks([&] {
-         lab13::page_rows(c.output<float>(0), c.input<float>(0), c.parameter(0), c.parameter(1), c.parameter(2),
-                          c.parameter(3), c.parameter(4), c.stream);
-       });
-     }},
+    {"page_rows", lab::part::device, [](const lab::call& c) { without_leaks([&] { call_page_rows(c); }); }},
     {"row_sums", lab::part::device,
      [](const lab::call& c) {
        lab13::row_sums(c.output<float>(0), c.input<float>(0), c.input<int>(1), c.parameter(0), c.stream);
