@@ -139,13 +139,13 @@ test_case head_sums(const std::string& entry, int64_t heads, int64_t room, int64
       });
 }
 
-/// The lengths of all rows are multiples of `unit`; the input has room for rows of maximum length.
-test_case pad_rows(int64_t rows, int64_t room, int64_t unit) {
+/// The lengths of all rows are multiples of `unit`, and at least `least`; the input has room for the longest rows.
+test_case pad_rows(int64_t rows, int64_t room, int64_t unit, int64_t least = 0) {
   test_case c = floats_case(
       "pad_rows", {rows, room}, rows * room, {},
       [=](std::uint64_t seed) {
         std::vector<int> first(1, 0);
-        for (const int units : drawn_ints(rows, 0, room / unit, seed))
+        for (const int units : drawn_ints(rows, least / unit, room / unit, seed))
           first.push_back(first.back() + units * static_cast<int>(unit));
         return lab::buffers(some(rows * room, seed), first);
       },
@@ -405,6 +405,7 @@ std::vector<test_case> make() {
   all.push_back(pad_rows(1, 4, 1));
   all.push_back(pad_rows(23, 64, 1));
   all.push_back(pad_rows(40, 256, 4));
+  all.push_back(pad_rows(40, 64, 4, 36));  // one vector for a lane, or two elements
   add(slot_rows, {{1, 64}, {20, 120}});
   add(pick_expert, {{1, 1}, {64, 8}, {500, 30}, {300, 32}});
   add(two_streams, {{0, 1}, {100, 128}, {700, 4001}});
