@@ -460,14 +460,15 @@ struct spent {
   }
 };
 
-/// The processor time of all threads, and how often a thread gave up its core because it had to wait.
+/// The processor time of all threads, and how often one other than the caller gave up its core because it had to wait.
 spent spent_now() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  rusage use{};
+  rusage use{}, own{};
   getrusage(RUSAGE_SELF, &use);
+  getrusage(RUSAGE_THREAD, &own);
   return {static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6,
-          static_cast<double>(use.ru_nvcsw)};
+          static_cast<double>(use.ru_nvcsw - own.ru_nvcsw)};
 }
 
 /// Runs parts that sleep, the first of them longer than the others. On the caller's thread a part returns as soon as
@@ -578,8 +579,8 @@ bool leave_memory(int threads) {
 
 /// Gives the pool no work for this long, and longer while its threads use processor time: polling threads keep doing
 /// so, even on a busy machine; sleeping threads make a few system calls. Returns the milliseconds of processor time
-/// that they used, hardly any if they sleep and at least 5 in each of 8 turns if they poll; and how often a thread
-/// woke: sleeping threads do not, this thread does a few times.
+/// that they used, hardly any if they sleep and at least 5 in each of 8 turns if they poll; and how often one of them
+/// woke: sleeping threads do not.
 spent idle(std::chrono::milliseconds time) {
   if (time.count() == 0) return {};
   std::this_thread::sleep_for(time / 10);  // until the last one sleeps
@@ -597,7 +598,7 @@ spent idle(std::chrono::milliseconds time) {
 /// minimum milliseconds without work at the end; whether every third operation has half of the parts. Input: for each
 /// operation, 1 if parts wait for each other, 0 if not, -1 after the last one. Parts wait in groups as large as the
 /// number of threads; up to half of all parts wait. Functions and states alternate: a pool must not keep those of an
-/// earlier operation. Outputs: milliseconds of processor time while there was no work or parts slept, plus how often a
+/// earlier operation. Outputs: milliseconds of processor time while there was no work or parts slept, and how often a
 /// thread woke while there was no work; how often each part was called with each function and state; 1 if all is well,
 /// 0 if parts did not meet, 2 if run returned too early, 3 if pools leak memory, 4 if two concurrent pools interfere, 5
 /// if the caller takes all parts, 6 if more parts run at a time than the threads and the caller can run.
@@ -639,7 +640,8 @@ void run_pool(const lab::call& c) {
     while_idle.processor_ms += asleep;
     stop_pool(std::exchange(p, next));
   }
-  *c.output<double>(0) = while_idle.processor_ms + while_idle.turns;
+  c.output<double>(0)[0] = while_idle.processor_ms;
+  c.output<double>(0)[1] = while_idle.turns;
   auto* to = c.output<std::int32_t>(1);
   for (const operation& now : all_operations())
     for (const auto& one : now.calls) to = std::copy(one.begin(), one.end(), to);

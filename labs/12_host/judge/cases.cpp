@@ -277,7 +277,7 @@ test_case pool_case(int64_t parts, int64_t operations, int64_t rounds, int64_t t
   c.entry = "run";
   c.where = lab::part::host;
   c.parameters = {parts, operations, rounds, threads, pools, meet, idle_ms, varies};
-  c.outputs = {{dtype::f64, 1}, {dtype::i32, variants * most_parts}, {dtype::i32, 1}};
+  c.outputs = {{dtype::f64, 2}, {dtype::i32, variants * most_parts}, {dtype::i32, 1}};
   c.threads = static_cast<int>(pools > 1 ? 2 * threads + 2 : threads + 1);
   c.inputs = [=](std::uint64_t seed) { return lab::buffers(plan_of(operations, meet, idle_ms == 0, seed)); };
   c.check = [=](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
