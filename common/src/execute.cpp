@@ -368,6 +368,22 @@ bool rehearse(const entry& function, const request& what, std::optional<device_a
   return true;
 }
 
+/// Calls the function in two streams that nothing orders, on separate buffers; returns the first report about memory
+/// that both calls use, otherwise "".
+std::string race_of_two_calls(const entry& function, const request& what) {
+  const device_arguments one(what), other(what);
+  LAB_CUDA_CHECK(cudaDeviceSynchronize());
+  const auto counted = profiler({}).collect([&] {
+    function.run(one.arguments);
+    function.run(other.arguments);
+  });
+  expect_success();
+  const auto race = std::find_if(counted.reports.begin(), counted.reports.end(), [](const std::string& report) {
+    return report.find("race between streams") != std::string::npos;
+  });
+  return race == counted.reports.end() ? "" : "two calls at the same time, on separate buffers: " + *race;
+}
+
 void run_on_device(const entry& function, const request& what, call_gate& gate, response& result) {
   if (what.resident) return run_resident(function, what, gate);
   [[maybe_unused]] const called_now here;
@@ -420,6 +436,11 @@ void run_on_device(const entry& function, const request& what, call_gate& gate, 
     LAB_CUDA_CHECK(
         cudaMemcpy(what.outputs[i].data(), device.outputs[i].data(), what.outputs[i].size(), cudaMemcpyDeviceToHost));
   device.expect_intact();
+  // Last: what these calls keep, such as memory for each stream, must not change the counts.
+  constexpr std::size_t most_to_call_twice = std::size_t{192} << 10;  // bytes
+  if (simulated && function.concurrent && what.what != action::time && what.misread == 0 && result.reports.empty() &&
+      device.total_bytes() <= most_to_call_twice)
+    if (const std::string race = race_of_two_calls(function, what); !race.empty()) result.reports.push_back(race);
 }
 
 void run_on_host(const entry& function, const request& what, call_gate& gate) {

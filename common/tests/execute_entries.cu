@@ -173,6 +173,17 @@ void copy_and_give_memory_back(const lab::call& c) {
   cudaFree(std::exchange(kept, nullptr));
 }
 
+__device__ float shared_by_calls[1 << 16];
+
+/// Copies by way of memory that all calls share.
+void copy_by_static_memory(const lab::call& c) {
+  const int n = c.parameter(0), blocks = (n - 1) / block_size + 1;
+  float* between = nullptr;
+  LAB_CUDA_CHECK(cudaGetSymbolAddress(reinterpret_cast<void**>(&between), shared_by_calls));
+  copy_kernel<<<blocks, block_size, 0, c.stream>>>(between, c.input<float>(0), n, n);
+  copy_kernel<<<blocks, block_size, 0, c.stream>>>(c.output<float>(0), between, n, n);
+}
+
 int* volatile last_left = nullptr;
 
 constexpr lab::entry table[] = {
@@ -196,6 +207,9 @@ constexpr lab::entry table[] = {
     {"leave_memory", lab::part::host, [](const lab::call&) { last_left = new int[100]; }},
     {"copy_and_give_memory_back", lab::part::device, copy_and_give_memory_back},
     {"copy", lab::part::device, copy},
+    {"copy_at_any_time", lab::part::device, copy, false, true},
+    {"copy_by_static_memory", lab::part::device, copy_by_static_memory},
+    {"copy_by_static_memory_at_any_time", lab::part::device, copy_by_static_memory, false, true},
     {"copy_one_less", lab::part::device, copy_one_less},
     {"copy_one_more", lab::part::device, copy_one_more},
     {"copy_in_default_stream", lab::part::device, copy_in_default_stream},

@@ -184,6 +184,25 @@ TEST_F(Execute, SeesMemoryThatEachCallLeaves) {
   EXPECT_EQ(reports("copy"), std::vector<std::string>{});
 }
 
+TEST_F(Execute, SeesMemoryThatTwoCallsShare) {
+  if (lab::backend_name() == "cuda") GTEST_SKIP() << "SKIPPED: the simulated device sees races";
+  const auto reports = [&](const char* entry, int size = 1024) {
+    const lab::response answer = call(entry, lab::action::profile, size);
+    EXPECT_EQ(answer.error, "") << entry;
+    EXPECT_EQ(std::vector(out.begin(), out.begin() + size), std::vector(in.begin(), in.begin() + size)) << entry;
+    return answer.reports;
+  };
+  EXPECT_EQ(reports("copy_at_any_time"), std::vector<std::string>{});
+  EXPECT_EQ(reports("copy_by_static_memory"), std::vector<std::string>{}) << "its contract may forbid two calls";
+  const std::vector<std::string> shared = reports("copy_by_static_memory_at_any_time");
+  ASSERT_EQ(shared.size(), 1u);
+  EXPECT_EQ(shared[0].find("two calls at the same time, on separate buffers: "), 0u) << shared[0];
+  EXPECT_NE(shared[0].find("race between streams"), std::string::npos) << shared[0];
+  EXPECT_EQ(call("copy_by_static_memory_at_any_time", lab::action::profile, 1024).metrics.at("launches"), 2);
+  EXPECT_EQ(reports("copy_by_static_memory_at_any_time", n), std::vector<std::string>{}) << "large: called once";
+  EXPECT_EQ(reports("copy"), std::vector<std::string>{});
+}
+
 TEST_F(Execute, SeesWhatEachCallOnTheHostLeaves) {
   const auto error = [&](const char* entry, bool again) {
     lab::request ask;

@@ -73,7 +73,8 @@ void attention_bf16(bf16* out,      // (heads, tokens, size)
 constexpr int most_parts = 64;
 
 /// One query per head, as when a model writes its next token: out = softmax(q K^T / sqrt(size)) V. A head's keys are
-/// split over blocks, so that a few heads fill the device; at most two launches.
+/// split over blocks, so that a few heads fill the device; at most two launches. Calls with other outputs and
+/// workspaces may run at the same time, in other streams.
 void decode_bf16(bf16* out,         // (heads, size)
                  float* workspace,  // (heads, most_parts, size + 2), in any layout you like
                  const bf16* q,     // (heads, size)

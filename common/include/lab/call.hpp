@@ -39,6 +39,7 @@ struct entry {
   part where;
   void (*run)(const call&);
   bool own_streams = false;  ///< a whole program, not just launches on the call's stream: it may also wait
+  bool concurrent = false;   ///< by its contract, calls in several streams may run at the same time
 };
 
 /// The function's result or its side effects violate its contract. Only this message is shown, even if a launch failed

@@ -110,17 +110,20 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        attend(c.output<float>(0), c.output<float>(1), c.input<float>(0), c.input<bf16>(1), c.input<bf16>(2),
               c.input<int>(3), c.parameter(0), c.parameter(1), c.parameter(2), c.parameter(3), c.stream);
-     }},
+     },
+     false, true},
     {"decode_token", lab::part::device,
      [](const lab::call& c) {
        const parts p(c);
        decode_token(c.output<float>(0), p.of_model, p.of_token, c.stream);
-     }},
+     },
+     false, true},
     {"generate", lab::part::device,
      [](const lab::call& c) {
        const parts p(c);
        generate(c.output<int>(5), c.output<float>(0), p.of_model, p.of_token, c.parameter(8), c.stream);
-     }},
+     },
+     false, true},
 };
 
 }  // namespace

@@ -46,7 +46,8 @@ constexpr lab::entry table[] = {
      [](const lab::call& c) {
        decode_bf16(c.output<bf16>(0), c.output<float>(1), c.input<bf16>(0), c.input<bf16>(1), c.input<bf16>(2),
                    c.parameter(0), c.parameter(1), c.parameter(2), c.stream);
-     }},
+     },
+     false, true},
 };
 
 }  // namespace
