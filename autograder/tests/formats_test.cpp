@@ -1,6 +1,6 @@
 // Files that outlive a version of the course: the course reads an example of each from every version, in formats/
-// (results.json with fewer profiles). It refuses a file in a newer format, says what to do, and leaves the file
-// unchanged.
+// (results.json with fewer profiles and line breaks). It refuses a file in a newer format, says what to do, and leaves
+// the file unchanged.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
