@@ -314,7 +314,7 @@ class cuda_pass final : public pass {
     if (!graph_) {
       run();  // the first run chooses algorithms by timing them, which a recording cannot do
       LAB_CUDA_CHECK(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal));
-      run();
+      record();
       cudaGraph_t recorded = nullptr;
       LAB_CUDA_CHECK(cudaStreamEndCapture(stream_.get(), &recorded));
       const cudaError_t status = cudaGraphInstantiate(&graph_, recorded, 0);
@@ -389,6 +389,17 @@ class cuda_pass final : public pass {
     return out;
   }
 
+  /// A pass for the graph.
+  void record() {
+    if constexpr (rounded)
+      if (all_layers_) {
+        all_layers_(ids_->data(), normed_->data(), stream_.get());
+        compute(operation::multiply_by_embedding, 0);
+        return;
+      }
+    run();
+  }
+
   void make_room(int batch, int length) {
     if (graph_) (void)cudaGraphExecDestroy(std::exchange(graph_, nullptr));
     plans_.clear();
@@ -401,6 +412,9 @@ class cuda_pass final : public pass {
     qkv_.emplace(n * 3 * c);
     hidden_.emplace(n * 4 * c);
     logits_.emplace(n * static_cast<std::size_t>(config_.padded_vocabulary));
+    if constexpr (rounded)
+      if (with_.all_layers_bf16)
+        all_layers_ = with_.all_layers_bf16(config_, weights_.data(), norms_.data(), batch, length);
     if (fused_attention()) return;
     const std::size_t squares = static_cast<std::size_t>(batch) * config_.heads * length * length;
     scores_.emplace(squares);
@@ -567,6 +581,7 @@ class cuda_pass final : public pass {
   std::optional<lab::device_buffer<const void*>> heads_;
   std::vector<part> parts_;
   std::map<std::tuple<int, int, finish>, std::unique_ptr<linear_plan<T>>> plans_;
+  all_layers all_layers_;
   cudaGraphExec_t graph_ = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
+#include <functional>
 #include <memory>
 
 #include "gpt2/pass.hpp"
@@ -13,6 +14,9 @@ namespace gpt2 {
 
 /// The type of the factors in matrix products. Sums and the residual stream are FP32 for all three.
 enum class precision { fp32, tf32, bf16 };
+
+/// Launches a pass up to the logits: out (rows, channels) are the last LayerNorm's results for these tokens.
+using all_layers = std::function<void(const int* ids, __nv_bfloat16* out, cudaStream_t stream)>;
 
 /// Kernels that the caller supplies to a pass; every pass needs the first two. Each launches on `stream` and returns
 /// without waiting. All matrices are row-major.
@@ -39,6 +43,10 @@ struct kernels {
   /// c (m, n) = a (m, k) b (k, n), where n and k are multiples of 8: all bf16 products except attention's.
   void (*gemm_bf16)(__nv_bfloat16* c, const __nv_bfloat16* a, const __nv_bfloat16* b, int m, int n, int k,
                     cudaStream_t stream) = nullptr;
+  /// For replay(): all layers at once; empty if there is no kernel for this model and size. `weights` are those of a
+  /// checkpoint, on the device; `norms` its LayerNorms' weights and biases, in the same order.
+  all_layers (*all_layers_bf16)(const config& of, const __nv_bfloat16* weights, const float* norms, int batch,
+                                int length) = nullptr;
 };
 
 std::unique_ptr<pass> make_cuda(const checkpoint& model, precision how, const kernels& with);

@@ -156,6 +156,24 @@ __device__ inline void copy_box(void* to, const CUtensorMap& map, arrivals& arri
       : "memory");
 }
 
+/// Copies a multiple of 16 bytes from global memory (cp.async.bulk).
+__device__ inline void copy_bytes(void* to, const void* from, arrivals& arrived, int bytes) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %3, [%2];" ::"r"(address(to)),
+      "l"(from), "r"(address(&arrived)), "r"(bytes)
+      : "memory");
+}
+/// Copies from shared memory to the same address in block `rank` of the cluster, not this one, and signals its barrier.
+__device__ inline void copy_to_rank(void* to, const void* from, arrivals& arrived, int rank, int bytes) {
+  asm volatile(
+      "{\n.reg .b32 there, barrier;\nmapa.shared::cluster.u32 there, %0, %3;\n"
+      "mapa.shared::cluster.u32 barrier, %2, %3;\n"
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [there], [%1], %4, [barrier];\n}" ::"r"(
+          address(to)),
+      "r"(address(from)), "r"(address(&arrived)), "r"(rank), "r"(bytes)
+      : "memory");
+}
+
 /// Copies a box from shared memory to the matrix; writes nothing outside it.
 __device__ inline void store_box(const CUtensorMap& map, const void* from, int row, int column) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
@@ -259,6 +277,15 @@ __device__ inline void multiply_transposed(float (&d)[64], std::uint64_t a, std:
       "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
       "{" LAB_NUMBERS_64 "}, %64, %65, p, 1, 1, 0, 0;\n}"
       : LAB_SUMS_64(d, 0)
+      : "l"(a), "l"(b), "r"(add));
+}
+/// The same with 96 columns of sums (m64n96k16).
+__device__ inline void multiply_transposed(float (&d)[48], std::uint64_t a, std::uint64_t b, int add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %50, 0;\nwgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16 "
+      "{" LAB_NUMBERS_32
+      ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, %48, %49, p, 1, 1, 0, 0;\n}"
+      : LAB_SUMS_32(d, 0), LAB_EIGHT(d, 32), LAB_EIGHT(d, 40)
       : "l"(a), "l"(b), "r"(add));
 }
 /// d = a b + …, in bf16: 64 x 128 = 64 x 16 times 16 x 128, a from registers: a thread holds the same elements of its
