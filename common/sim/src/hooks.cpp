@@ -483,7 +483,11 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void** address, void*) {  // a constructor's store of the object's vtable pointer
   sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(void*), sim::operation::store, sim::caller_here());
 }
-void __tsan_vptr_read(void**) {}
+void __tsan_vptr_read(void** address) {  // clang: of the object; it calls no hook for its table
+  const sim::caller from = sim::caller_here();
+  sim::observe(reinterpret_cast<std::uintptr_t>(address), sizeof(void*), sim::operation::load, from);
+  sim::observe(reinterpret_cast<std::uintptr_t>(*address), sizeof(void*), sim::operation::load, from);
+}
 void __tsan_read_range(void* address, std::size_t bytes) {
   sim::observe_range(reinterpret_cast<std::uintptr_t>(address), bytes, sim::operation::load, sim::caller_here());
 }

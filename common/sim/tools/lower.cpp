@@ -466,7 +466,11 @@ void declare_limits(const std::string& source, const std::vector<token>& tokens,
     }
     if (close >= tokens.size() || body >= tokens.size() || text(body) != "{") continue;  // a declaration
     bool lowered_before = false;
-    for (std::size_t k = body; k < std::min(body + 24, tokens.size()); ++k) lowered_before |= text(k) == function;
+    int statements = 0;  // both kinds of limits may stand there
+    for (std::size_t k = body; k < tokens.size() && statements < 2; ++k) {
+      lowered_before |= text(k) == function;
+      statements += text(k) == ";";
+    }
     if (lowered_before) continue;
     std::string call = "::sim::" + std::string(function);
     for (std::size_t k = open; k <= close; ++k) (call += text(k)) += ' ';
