@@ -385,8 +385,7 @@ TEST_F(Assess, ALaterCorrectionEarnsHalf) {
 
 TEST_F(Assess, AnUnlockedSetThatIsNotCompleteIsNotCompared) {
   sim->metrics = {{"a", 8}, {"b", 2}, {"c", 3}};
-  for (const char* text :
-       {"", "s = 3\n", "[s]\none = nan\ntwo = \"3\"\n", "[s]\none = inf\ntwo = 3\n", "[s]\none = 4\n"}) {
+  for (const char* text : {"", "s = 3\n", "[s]\none = nan\ntwo = 3\n", "[s]\none = 4\n"}) {
     predict(text);
     const item_result r = assessed(predictions());
     EXPECT_EQ(r.verdict, verdict::not_answered) << text;
@@ -451,6 +450,13 @@ TEST_F(Assess, PredictionsThatAreNotTomlCostOnlyThemselves) {
   const item_result r = assessed(predictions());
   EXPECT_EQ(r.verdict, verdict::wrong);
   EXPECT_EQ(r.message.rfind("predictions.toml:2:", 0), 0u) << r.message;
+  for (const char* answer : {"inf", "\"12\"", "true", "[12]"}) {
+    predict(std::string("[s]\none = ") + answer + "\ntwo = 5\n");
+    const item_result not_a_number = assessed(predictions());
+    EXPECT_EQ(not_a_number.verdict, verdict::wrong) << answer;
+    EXPECT_EQ(not_a_number.message.rfind("predictions.toml:2: s.one is not a finite number", 0), 0u)
+        << not_a_number.message;
+  }
   std::string tower = "\na";
   for (int i = 0; i < 100'000; ++i) tower += ".a";
   predict(tower + " = 1\n");
@@ -466,12 +472,12 @@ TEST_F(Assess, HostThroughputIsARatioToReading) {
   ASSERT_NE(r.verdict, verdict::wrong) << r.message;
   EXPECT_GE(r.samples.size(), 6u);
   EXPECT_GT(*r.figure, 0.0);
-  if (is_assessed(r.verdict)) {
+  if (r.verdict != verdict::inconclusive) {  // on a busy machine
     EXPECT_EQ(r.points, 12);
   }
   i.rungs = {{100.0, 0.0}, {1000.0, 1.0}};
   r = assessed(i);
-  if (is_assessed(r.verdict)) {
+  if (r.verdict != verdict::inconclusive) {
     EXPECT_EQ(r.verdict, verdict::too_slow);
     EXPECT_EQ(r.points, 0);
     EXPECT_NE(r.message.find("the next step, 126, earns 1.2 of 12 points"), std::string::npos) << r.message;

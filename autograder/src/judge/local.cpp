@@ -197,13 +197,8 @@ void check_again(conductor& c, result& r, const std::map<std::string, item_resul
     known = std::move(got);
   }
   for (item_result& timed : r.items)
-    if (timed.kind == item_kind::throughput && timed.verdict != verdict::not_assessed &&
-        again.wrong.contains(rules.find(timed.id)->cases.front()->entry)) {
-      timed.verdict = verdict::wrong;
-      timed.points = 0;
-      timed.most_points.reset();
-      timed.message = "not timed: the function must first be right for all sizes and inputs";
-    }
+    if (timed.kind == item_kind::throughput && timed.verdict != verdict::not_assessed)
+      is_not_timed(rules.find(timed.id)->cases.front()->entry, again, timed);
   c.progress_ends();
   c.add_advice(r);
   r.notes.push_back(fmt::format("{}, {}", checked_again, seed));

@@ -14,8 +14,7 @@
 namespace grading {
 namespace {
 
-/// The number at "a.b.c"; none if it is missing, not a number, nan or infinite. Results are JSON, which cannot store
-/// nan or infinity, so a set with one would never be locked.
+/// The number at "a.b.c"; none if it is missing or nan.
 std::optional<double> number_at(const toml::table& answers, const std::string& key) {
   const toml::node* node = &answers;
   for (std::size_t from = 0; node;) {
@@ -25,8 +24,14 @@ std::optional<double> number_at(const toml::table& answers, const std::string& k
     if (dot == std::string::npos) break;
     from = dot + 1;
   }
-  const auto value = node && node->is_number() ? node->value<double>() : std::nullopt;
-  return value && std::isfinite(*value) ? value : std::nullopt;
+  if (!node) return std::nullopt;
+  const auto value = node->is_number() ? node->value<double>() : std::nullopt;
+  if (!value || std::isinf(*value))
+    throw input_error(
+        fmt::format("predictions.toml:{}: {} is not a finite number; write digits without quotes, such "
+                    "as 12, 0.5 or 1e6",
+                    node->source().begin.line, key));
+  return std::isnan(*value) ? std::nullopt : value;
 }
 
 template <class Visit>

@@ -183,6 +183,17 @@ std::optional<paired_result> by_its_events(const item& what, subject& s, int pai
 
 }  // namespace
 
+bool is_not_timed(const std::string& entry, const grading_session& session, item_result& out) {
+  const auto found = session.wrong.find(entry);
+  if (found == session.wrong.end()) return false;
+  out.verdict = found->second.first;
+  out.points = 0;
+  out.most_points.reset();
+  out.message =
+      fmt::format("not timed: {} must first be right in every case; it fails in {}", entry, found->second.second);
+  return true;
+}
+
 void assess_throughput(const item& what, grading_session& session, item_result& out) {
   const lab::test_case& c = *what.cases.front();
   const bool host = !what.timed_on_gpu();
@@ -207,12 +218,7 @@ void assess_throughput(const item& what, grading_session& session, item_result& 
     if (i.kind == item_kind::correctness &&
         std::any_of(i.cases.begin(), i.cases.end(), [&](const auto* one) { return one->entry == c.entry; }))
       assess(i, session);
-  if (const auto found = session.wrong.find(c.entry); found != session.wrong.end()) {
-    out.verdict = found->second.first;
-    out.message =
-        fmt::format("not timed: {} must first be right in every case; it fails in {}", c.entry, found->second.second);
-    return;
-  }
+  if (is_not_timed(c.entry, session, out)) return;
   trial failure;
   const auto measured =
       host             ? by_the_judge(what, *s, session.staff.get(), session.pairs, failure, out.ceiling_work)

@@ -50,4 +50,16 @@ inline std::size_t bytes_allocated() {
 #endif
 }
 
+/// While it exists, sees each memory access of this thread's host code in .cu files.
+struct host_watcher : sim_host_watcher {
+  host_watcher() {
+    if (sim_watch_host) sim_watch_host(this);
+  }
+  ~host_watcher() override {
+    if (sim_watch_host) sim_watch_host(nullptr);
+  }
+  host_watcher(const host_watcher&) = delete;  // the device points to it
+  host_watcher& operator=(const host_watcher&) = delete;
+};
+
 }  // namespace lab

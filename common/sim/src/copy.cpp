@@ -45,51 +45,38 @@ std::vector<std::pair<std::uintptr_t, std::uintptr_t>> symbols;  // variables wh
 
 std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-enum class side : std::uint8_t { host, device, either };
+/// What a pointer points to. Host code can use all but the last two; kernels all but the first two.
+enum class memory_type : std::uint8_t { pageable, registered, pinned, managed, variable, device };
 struct place {
-  side where = side::host;
+  memory_type what = memory_type::pageable;
   bool fits = true;  ///< the range lies within what is allocated
+  bool hosts() const { return what < memory_type::variable; }
+  bool hosts_alone() const { return what < memory_type::pinned; }
+  bool pinned_or_hosts() const { return what <= memory_type::pinned; }
 };
-place locate(const void* pointer, std::size_t bytes) {
+place locate(const void* pointer, std::size_t bytes = 1) {
   const std::uintptr_t begin = address_of(pointer);
   if (begin - heap_base < heap_bytes) {
     const allocation* entry = find_allocation(begin);
-    return {entry && entry->kind != memory_kind::device ? side::either : side::device,
+    return {!entry || entry->kind == memory_kind::device ? memory_type::device
+            : entry->kind == memory_kind::managed        ? memory_type::managed
+                                                         : memory_type::pinned,
             entry && bytes <= entry->end - begin && !in_kernel_heap(begin)};  // CUDA cannot copy a kernel's heap
   }
   for (const auto& [first, last] : symbols)
-    if (first <= begin && begin < last) return {side::either, bytes <= last - begin};
-  return {side::host, pointer != nullptr};
+    if (first <= begin && begin < last) return {memory_type::variable, bytes <= last - begin};
+  for (const allocation& a : registered_host_memory())
+    if (a.begin <= begin && begin < a.end) return {memory_type::registered};
+  return {memory_type::pageable, pointer != nullptr};
 }
 bool in_heap(const void* pointer) { return address_of(pointer) - heap_base < heap_bytes; }
-bool is_pinned(const void* pointer) {
-  const allocation* entry = find_allocation(address_of(pointer));
-  return entry && entry->kind == memory_kind::pinned;
-}
-bool is_registered(const void* pointer) {
-  const auto& table = registered_host_memory();
-  return std::any_of(table.begin(), table.end(), [&](const allocation& a) {
-    return a.begin <= address_of(pointer) && address_of(pointer) < a.end;
-  });
-}
-/// Memory that host code can use, too, other than the device's variables.
-bool is_hosts(const void* pointer) {
-  const std::uintptr_t at = address_of(pointer);
-  if (in_heap(pointer)) {
-    const allocation* entry = find_allocation(at);
-    return entry && entry->kind != memory_kind::device;
-  }
-  return std::none_of(symbols.begin(), symbols.end(), [&](const auto& s) { return s.first <= at && at < s.second; });
-}
-/// Whether cudaMemcpy may return before a copy has arrived: "the function will return once the pageable buffer has been
-/// copied to the staging memory" (CUDA Runtime API, "API synchronization behavior").
-bool may_arrive_later(const void* to, const void* from) {
-  return in_heap(to) && !is_hosts(to) && !in_heap(from) && is_hosts(from) && !is_registered(from);
-}
-/// The pieces of the default stream's work that a copy by cudaMemcpy waits for.
+/// The pieces of the default stream's work that cudaMemcpy waits for. From pageable memory it may return before the
+/// copy has arrived: "the function will return once the pageable buffer has been copied to the staging memory" (CUDA
+/// Runtime API, "API synchronization behavior").
 std::uint32_t pieces_before(const void* to, const void* from) {
   const std::scoped_lock lock(runtime_mutex());
-  return may_arrive_later(to, from) ? pieces_in(nullptr) : all_pieces;
+  return locate(to).what == memory_type::device && locate(from).what == memory_type::pageable ? pieces_in(nullptr)
+                                                                                              : all_pieces;
 }
 /// The device whose memory contains this address.
 int home_of(const void* pointer) {
@@ -131,8 +118,8 @@ void copy_valid(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
 /// Marks pointers to tables of virtual functions that objects bring to the device, and unmarks those that return.
 void mark_tables(char* to, const char* from, std::size_t bytes) {
   constexpr std::size_t most = 1 << 20;  // larger copies are arrays of numbers
-  if (bytes > most || !has_virtual_functions() || is_hosts(to) == is_hosts(from)) return;
-  const std::uintptr_t mark = is_hosts(from) ? 0 : hosts_table;
+  if (bytes > most || !has_virtual_functions() || locate(to).hosts() == locate(from).hosts()) return;
+  const std::uintptr_t mark = locate(from).hosts() ? 0 : hosts_table;
   for (std::size_t i = -address_of(to) % sizeof mark; i + sizeof mark <= bytes; i += sizeof mark) {
     std::uintptr_t word = 0;
     std::memcpy(&word, to + i, sizeof word);
@@ -146,8 +133,8 @@ void copy_row(char* to, const char* from, std::size_t bytes) {
   std::memmove(to, from, bytes);
   mark_tables(to, from, bytes);
   if (sim_host_watch) {
-    if (is_hosts(from)) tell_watcher(address_of(from), bytes, false);
-    if (is_hosts(to)) tell_watcher(address_of(to), bytes, true);
+    if (locate(from).hosts()) tell_watcher(address_of(from), bytes, false);
+    if (locate(to).hosts()) tell_watcher(address_of(to), bytes, true);
   }
   if (!in_heap(to)) return;
   if (in_heap(from))
@@ -213,16 +200,17 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
     return cudaSuccess;
   }
   const place t = locate(to.begin, what.width), f = locate(from.begin, what.width);
-  const auto contradicts = [kind](side where, cudaMemcpyKind with_device) {
-    return kind != cudaMemcpyDefault && where != side::either &&
-           (where == side::device) != (kind == with_device || kind == cudaMemcpyDeviceToDevice);
+  const auto contradicts = [kind](const place& end, cudaMemcpyKind with_device) {
+    const bool device = end.what == memory_type::device;
+    return kind != cudaMemcpyDefault && (device || end.hosts_alone()) &&
+           device != (kind == with_device || kind == cudaMemcpyDeviceToDevice);
   };
-  for (const auto& [p, where, with_device, end] : {std::tuple{to.begin, t.where, cudaMemcpyHostToDevice, "destination"},
-                                                   std::tuple{from.begin, f.where, cudaMemcpyDeviceToHost, "source"}}) {
+  for (const auto& [p, where, with_device, end] : {std::tuple{to.begin, t, cudaMemcpyHostToDevice, "destination"},
+                                                   std::tuple{from.begin, f, cudaMemcpyDeviceToHost, "source"}}) {
     if (p && contradicts(where, with_device))
       return refuse("copy", cudaErrorInvalidValue,
                     fmt::format("its {} is in {} memory, but its kind says otherwise", end,
-                                where == side::device ? "device" : "host"));
+                                where.what == memory_type::device ? "device" : "host"));
     if (!p) return refuse("copy", cudaErrorInvalidValue, not_allocated(p, what.width, end));
   }
   for (std::size_t z = 0; z < what.depth; ++z)
@@ -230,8 +218,8 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
       for (const auto& [end, row] : {std::pair{"destination", to.row(y, z)}, std::pair{"source", from.row(y, z)}})
         if (!locate(row, what.width).fits)
           return refuse("copy", cudaErrorInvalidValue, not_allocated(row, what.width, end));
-  if (f.where == side::device && (t.where == side::host || is_pinned(to.begin)) && sampling() == 1 &&
-      !memory_is_partial() && !host_shares_device_memory()) {
+  if (f.what == memory_type::device && t.pinned_or_hosts() && sampling() == 1 && !memory_is_partial() &&
+      !host_shares_device_memory()) {
     std::uintptr_t first = 0;
     std::size_t unwritten = 0;
     for (std::size_t z = 0; z < what.depth; ++z)
@@ -247,7 +235,7 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
                       "copy was captured; keep what a graph uses as long as the graph",
                       at.file, at.line, does));
     }
-  if (t.where != side::host || f.where != side::host) bring_variables_of(current_device());
+  if (!t.hosts_alone() || !f.hosts_alone()) bring_variables_of(current_device());
   const copy_order order(stream);
   for (const char* p : {to.begin, from.begin}) check_stream_allocation(stream, address_of(p), "a copy");
   for (std::size_t z = 0; z < what.depth; ++z)
@@ -257,11 +245,10 @@ cudaError_t copy(const pitched& to, const pitched& from, const shape& what, cuda
       copy_row(to.row(y, z), from.row(y, z), what.width);
     }
   const device_description& d = described_device();
-  const auto on_device = [](const pitched& p, side where) { return where != side::host && !is_pinned(p.begin); };
   const auto amount = static_cast<double>(what.bytes());
-  const bool reads = on_device(from, f.where), writes = on_device(to, t.where);
+  const bool reads = !f.pinned_or_hosts(), writes = !t.pinned_or_hosts();
   const pitched& host = reads ? to : from;
-  const bool pageable = reads != writes && !is_pinned(host.begin) && !is_registered(host.begin);
+  const bool pageable = reads != writes && (reads ? t : f).what == memory_type::pageable;
   double seconds = 0, begin = 0;
   const int source = home_of(from.begin), target = home_of(to.begin);
   if (reads && writes && source != target) {
@@ -308,17 +295,17 @@ cudaError_t fill(const pitched& to, int value, const shape& what, cudaStream_t s
   }
   for (std::size_t z = 0; z < what.depth; ++z)
     for (std::size_t y = 0; y < what.height; ++y)
-      if (const place p = locate(to.row(y, z), what.width); p.where == side::host || !p.fits)
+      if (const place p = locate(to.row(y, z), what.width); p.hosts_alone() || !p.fits)
         return refuse("fill", cudaErrorInvalidValue,
-                      p.where == side::host && p.fits ? "its destination is in host memory"
-                                                      : not_allocated(to.row(y, z), what.width, "destination"));
+                      p.hosts_alone() && p.fits ? "its destination is in host memory"
+                                                : not_allocated(to.row(y, z), what.width, "destination"));
   const copy_order order(stream);
   check_stream_allocation(stream, address_of(to.begin), "a fill");
   for (std::size_t z = 0; z < what.depth; ++z)
     for (std::size_t y = 0; y < what.height; ++y) {
       order.writes(to.row(y, z), what.width);
       std::memset(to.row(y, z), value, what.width);
-      if (sim_host_watch && is_hosts(to.row(y, z))) tell_watcher(address_of(to.row(y, z)), what.width, true);
+      if (sim_host_watch && locate(to.row(y, z)).hosts()) tell_watcher(address_of(to.row(y, z)), what.width, true);
       if (in_heap(to.begin)) mark_valid(address_of(to.row(y, z)), what.width);
     }
   const device_description& d = described_device();
@@ -342,12 +329,33 @@ cudaError_t fill_at_once(const pitched& to, int value, const shape& what) {
 pitched flat(const void* pointer, std::size_t pitch = 0) {
   return {static_cast<char*>(const_cast<void*>(pointer)), pitch, 0};
 }
+/// A copy that the host waits for.
+cudaError_t copy_at_once(const pitched& to, const pitched& from, const shape& what, cudaMemcpyKind kind,
+                         const char* call) {
+  const std::uint32_t awaited = pieces_before(to.begin, from.begin);
+  const cudaError_t error = copy(to, from, what, kind, nullptr);
+  const std::scoped_lock lock(runtime_mutex());
+  return error ? error : wait_for(nullptr, call, awaited);
+}
+
 pitched at(const cudaPitchedPtr& p, const cudaPos& pos) {
   return {static_cast<char*>(p.ptr) + pos.x + p.pitch * (pos.y + p.ysize * pos.z), p.pitch, p.pitch * p.ysize};
 }
 pitched at(const cudaArray& a, const cudaPos& pos) {
   return {a.begin + (pos.z * a.rows() + pos.y) * a.pitch + pos.x * texel_bytes(a.channels), a.pitch,
           a.pitch * a.rows()};
+}
+
+pitched target_of(const cudaMemcpy3DParms& p) {
+  return p.dstArray ? at(*p.dstArray, p.dstPos) : at(p.dstPtr, p.dstPos);
+}
+pitched source_of(const cudaMemcpy3DParms& p) {
+  return p.srcArray ? at(*p.srcArray, p.srcPos) : at(p.srcPtr, p.srcPos);
+}
+shape shape_of(const cudaMemcpy3DParms& p) {
+  const cudaArray_t array = p.dstArray ? p.dstArray : p.srcArray;
+  const std::size_t element = array ? texel_bytes(array->channels) : 1;  // copies of arrays give widths in texels
+  return {p.extent.width * element, p.extent.height, p.extent.depth};
 }
 
 std::string line_text(const void* pc) {
@@ -419,7 +427,8 @@ cudaError_t mapped_pointer(void** device, void* host) {
   const std::scoped_lock lock(runtime_mutex());
   if (!device) return fail(cudaErrorInvalidValue);
   *device = nullptr;
-  if (!is_pinned(host) && !is_registered(host)) return fail(cudaErrorInvalidValue);
+  if (const memory_type what = locate(host).what; what != memory_type::pinned && what != memory_type::registered)
+    return fail(cudaErrorInvalidValue);
   *device = host;
   return cudaSuccess;
 }
@@ -433,7 +442,7 @@ bool is_symbol(const void* symbol) {
 }  // namespace
 
 cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offset, void* other, std::size_t bytes,
-                        bool to_symbol, cudaStream_t stream) {
+                        bool to_symbol, const cudaStream_t* stream) {
   const api_call here(to_symbol ? "cudaMemcpyToSymbol" : "cudaMemcpyFromSymbol");
   void* const there = static_cast<char*>(symbol) + offset;
   {
@@ -445,7 +454,9 @@ cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offs
                     fmt::format("{} bytes from byte {} exceed the variable of {} bytes", bytes, offset, symbol_bytes));
     symbols.emplace_back(address_of(symbol), address_of(symbol) + symbol_bytes);
   }
-  return cudaMemcpyAsync(to_symbol ? there : other, to_symbol ? other : there, bytes, cudaMemcpyDefault, stream);
+  const pitched to = flat(to_symbol ? there : other), from = flat(to_symbol ? other : there);
+  return stream ? copy(to, from, {bytes}, cudaMemcpyDefault, *stream)
+                : copy_at_once(to, from, {bytes}, cudaMemcpyDefault, "a copy of a variable");
 }
 
 cudaError_t symbol_address(void** pointer, const void* symbol, std::size_t bytes) {
@@ -554,15 +565,14 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   if (!attributes) return fail(cudaErrorInvalidValue);
   void* const p = const_cast<void*>(pointer);
   const allocation* entry = find_allocation(address_of(pointer));
-  const place where = locate(pointer, 1);
+  const memory_type what = locate(pointer).what;
   if (entry && entry->kind == memory_kind::device)
     *attributes = {cudaMemoryTypeDevice, entry->device, p, nullptr};
   else if (entry && entry->kind == memory_kind::managed)
     *attributes = {cudaMemoryTypeManaged, entry->device, p, p};
-  else if (entry ||
-           (where.where == side::host && is_program_variable(address_of(pointer)) && !registered_host_memory().empty()))
+  else if (entry || what == memory_type::registered)
     *attributes = {cudaMemoryTypeHost, entry ? entry->device : 0, p, p};
-  else if (where.where == side::either)
+  else if (what == memory_type::variable)
     *attributes = {cudaMemoryTypeDevice, current_device(), p, nullptr};
   else
     *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, nullptr};
@@ -577,10 +587,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   const api_call here("cudaMemcpy");
-  const std::uint32_t awaited = pieces_before(to, from);
-  const cudaError_t error = copy(flat(to), flat(from), {bytes}, kind, nullptr);
-  const std::scoped_lock lock(runtime_mutex());
-  return error ? error : wait_for(nullptr, "cudaMemcpy", awaited);
+  return copy_at_once(flat(to), flat(from), {bytes}, kind, "cudaMemcpy");
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
                                 cudaStream_t stream) {
@@ -623,23 +630,15 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                          std::size_t height, cudaMemcpyKind kind) {
   const api_call here("cudaMemcpy2D");
-  const std::uint32_t awaited = pieces_before(to, from);
-  const cudaError_t error = cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
-  const std::scoped_lock lock(runtime_mutex());
-  return error ? error : wait_for(nullptr, "cudaMemcpy2D", awaited);
+  return copy_at_once(flat(to, to_pitch), flat(from, from_pitch), {width, height}, kind, "cudaMemcpy2D");
 }
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
   if (!p) return fail(cudaErrorInvalidValue);
-  const cudaArray_t array = p->dstArray ? p->dstArray : p->srcArray;
-  const std::size_t element = array ? texel_bytes(array->channels) : 1;  // copies of arrays give widths in texels
-  return copy(p->dstArray ? at(*p->dstArray, p->dstPos) : at(p->dstPtr, p->dstPos),
-              p->srcArray ? at(*p->srcArray, p->srcPos) : at(p->srcPtr, p->srcPos),
-              {p->extent.width * element, p->extent.height, p->extent.depth}, p->kind, stream);
+  return copy(target_of(*p), source_of(*p), shape_of(*p), p->kind, stream);
 }
-cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
-  const cudaError_t error = cudaMemcpy3DAsync(parameters, nullptr);
-  const std::scoped_lock lock(runtime_mutex());
-  return error ? error : wait_for(nullptr, "cudaMemcpy3D");
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p) {
+  if (!p) return fail(cudaErrorInvalidValue);
+  return copy_at_once(target_of(*p), source_of(*p), shape_of(*p), p->kind, "cudaMemcpy3D");
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {

@@ -146,15 +146,18 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
     return refuse_launch(kernel, cudaErrorInvalidClusterSize, why, pc);
   const std::uintptr_t address = kernel_behind(kernel, thread_body, frame);
   const limits_of_kernel limits = limits_of(address);
-  if (const auto threads = config.block.x * config.block.y * config.block.z; threads > limits.threads)
+  if (const auto threads = config.block.x * config.block.y * config.block.z; threads > limits.threads) {
+    if (limits.bounds > 0 && threads > limits.bounds)
+      return refuse_launch(
+          kernel, cudaErrorInvalidValue,
+          fmt::format("a block of {} threads exceeds its __launch_bounds__({})", threads, limits.bounds), pc);
     return refuse_launch(
-        kernel, limits.bounds > 0 && threads > limits.bounds ? cudaErrorInvalidValue : cudaErrorLaunchOutOfResources,
-        limits.bounds > 0 && threads > limits.bounds
-            ? fmt::format("a block of {} threads exceeds its __launch_bounds__({})", threads, limits.bounds)
-            : fmt::format("a block of {} threads with {} registers each exceeds a multiprocessor's {}: launch at most "
-                          "{} threads, or declare __launch_bounds__({})",
-                          threads, limits.registers, described_device().registers_per_sm, limits.by_registers, threads),
+        kernel, cudaErrorLaunchOutOfResources,
+        fmt::format("a block of {} threads with {} registers each exceeds a multiprocessor's {}: launch at most "
+                    "{} threads, or declare __launch_bounds__({})",
+                    threads, limits.registers, described_device().registers_per_sm, limits.by_registers, threads),
         pc);
+  }
   const std::size_t limit = dynamic_shared_limit(address);
   if (config.dynamic_shared_bytes > limit)
     return refuse_launch(

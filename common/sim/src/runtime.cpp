@@ -72,6 +72,7 @@ extern "C" {
 cudaError_t cudaGetLastError() {
   if (in_kernel()) return cudaSuccess;  // the state of the kernel's own launches
   const std::scoped_lock lock(runtime_mutex());
+  if (in_host_function()) return sticky_error();
   forget_unchecked_launch();
   return std::exchange(last_error, state().sticky);
 }

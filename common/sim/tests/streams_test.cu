@@ -261,9 +261,9 @@ TEST_F(Streams, HostFunctionsCallNoCuda) {
   EXPECT_EQ(managed[1], 12);
   EXPECT_EQ(sim::host_faults().size(), before);
   cudaLaunchHostFunc(
-      stream, [](void* p) { EXPECT_EQ(cudaStreamQuery(static_cast<cudaStream_t>(p)), cudaErrorNotPermitted); }, stream);
+      stream, [](void* p) { EXPECT_EQ(cudaGetLastError(), cudaErrorNotPermitted); }, stream);
   cudaStreamAddCallback(
-      stream, [](cudaStream_t, cudaError_t, void* p) { cudaFree(p); }, managed, 0);
+      stream, [](cudaStream_t, cudaError_t, void* p) { EXPECT_EQ(cudaFree(p), cudaErrorNotPermitted); }, managed, 0);
   ASSERT_EQ(sim::host_faults().size(), before + 2);
   EXPECT_NE(sim::host_faults().back().find("streams_test.cu:" + std::to_string(__LINE__ - 2) +
                                            ": a CUDA call in a host function of a stream"),
@@ -415,18 +415,53 @@ TEST_F(Streams, AKernelBesideACopyFromPageableMemory) {
   ASSERT_EQ(cudaMallocHost(&pinned, sizeof host), cudaSuccess);
   std::fill_n(pinned, 32, 0);
   ASSERT_EQ(cudaMalloc(&data, sizeof host), cudaSuccess);
-  const auto races = [&](int* from, cudaStream_t stream, bool waits) {
+  const auto flat = [&](int* from) { cudaMemcpy(data, from, sizeof host, cudaMemcpyHostToDevice); };
+  const auto deep = [&](int* from) {
+    cudaMemcpy3DParms p{};
+    p.srcPtr = {from, 16 * sizeof(int), 16, 2}, p.dstPtr = {data, 16 * sizeof(int), 16, 2};
+    p.extent = {16 * sizeof(int), 2, 1}, p.kind = cudaMemcpyHostToDevice;
+    cudaMemcpy3D(&p);
+  };
+  const auto races = [&](const auto& copy, int* from, cudaStream_t stream, bool waits) {
     return !sim::observe([&] {
-              cudaMemcpy(data, from, sizeof host, cudaMemcpyHostToDevice);
+              copy(from);
               if (waits) cudaDeviceSynchronize();
               increment<<<1, 32, 0, stream>>>(data, 32);
               cudaDeviceSynchronize();
             }).reports.empty();
   };
-  EXPECT_TRUE(races(host, apart, false));
-  EXPECT_FALSE(races(host, apart, true));
-  EXPECT_FALSE(races(host, blocking, false));
-  EXPECT_FALSE(races(pinned, apart, false));
+  const auto check = [&](const auto& copy) {
+    EXPECT_TRUE(races(copy, host, apart, false));
+    EXPECT_FALSE(races(copy, host, apart, true));
+    EXPECT_FALSE(races(copy, host, blocking, false));
+    EXPECT_FALSE(races(copy, pinned, apart, false));
+  };
+  check(flat);
+  check(deep);
+  cudaFree(data);
+  cudaFreeHost(pinned);
+}
+
+__device__ int copied_variable;
+
+TEST_F(Streams, TheHostWaitsForACopyOfAVariable) {
+  cudaStream_t apart;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking), cudaSuccess);
+  int *data = nullptr, *pinned = nullptr;
+  ASSERT_EQ(cudaMalloc(&data, 128), cudaSuccess);
+  ASSERT_EQ(cudaMallocHost(&pinned, sizeof *pinned), cudaSuccess);
+  cudaMemset(data, 0, 128);
+  const auto races = [&](const auto& copy) {
+    return !sim::observe([&] {
+              increment<<<1, 32>>>(data, 32);
+              copy();
+              increment<<<1, 32, 0, apart>>>(data, 32);
+              cudaDeviceSynchronize();
+            }).reports.empty();
+  };
+  EXPECT_FALSE(races([&] { cudaMemcpyFromSymbol(pinned, copied_variable, sizeof *pinned); }));
+  EXPECT_TRUE(
+      races([&] { cudaMemcpyFromSymbolAsync(pinned, copied_variable, sizeof *pinned, 0, cudaMemcpyDeviceToHost); }));
   cudaFree(data);
   cudaFreeHost(pinned);
 }

@@ -144,19 +144,7 @@ void whole_file(const lab::call& c) {
   function(c.input<char>(0), c.output<std::byte>(0));
 }
 
-/// During its lifetime, sees each memory access of files compiled by the simulated device's compiler.
-struct watcher : sim_host_watcher {
-  watcher() {
-    if (sim_watch_host) sim_watch_host(this);
-  }
-  ~watcher() override {
-    if (sim_watch_host) sim_watch_host(nullptr);
-  }
-  watcher(const watcher&) = delete;
-  watcher& operator=(const watcher&) = delete;
-};
-
-struct through_a_cache : watcher {
+struct through_a_cache : lab::host_watcher {
   void see(std::uintptr_t address, std::size_t bytes, bool) override { seen.access(address, bytes); }
   cache seen;
 };
@@ -186,7 +174,7 @@ bool is_variable(std::uintptr_t address) {
 /// Records the accesses to a worker's totals, the last place stored to, and how often a 64-bit total had grown at the
 /// next access to any memory. Also records stores to variables that all workers share; not to the stack, where each
 /// worker has its own, nor to allocated memory: a worker may get what an earlier one has freed.
-struct within : watcher {
+struct within : lab::host_watcher {
   void see(std::uintptr_t address, std::size_t size, bool store) override {
     look();
     if (address - begin >= bytes) {
@@ -662,7 +650,7 @@ void run_pool(const lab::call& c) {
 std::size_t used_memory() { return lab::objects_now().device_bytes; }
 
 /// What forward does in host memory: it may copy weights there, in any way, but not compute with them.
-struct beside_the_device : watcher {
+struct beside_the_device : lab::host_watcher {
   void see(std::uintptr_t address, std::size_t bytes, bool store) override {
     constexpr std::size_t number = 32;      // at most what one instruction moves: more is a copy by memcpy
     if (std::exchange(busy, true)) return;  // our set may use a submission's instrumented copy of its functions

@@ -26,15 +26,7 @@ void without_leaks(const F& f) {
 }
 
 /// While it exists, notes how many allocations there are whenever this thread's host code in a .cu file stores.
-struct allocation_watcher : sim_host_watcher {
-  allocation_watcher() {
-    if (sim_watch_host) sim_watch_host(this);
-  }
-  ~allocation_watcher() override {
-    if (sim_watch_host) sim_watch_host(nullptr);
-  }
-  allocation_watcher(const allocation_watcher&) = delete;  // the device points to it
-  allocation_watcher& operator=(const allocation_watcher&) = delete;
+struct allocation_watcher : lab::host_watcher {
   void see(std::uintptr_t, std::size_t, bool store) override {
     if (!store || std::exchange(busy, true)) return;  // counting may use a submission's instrumented copy of a template
     most = std::max(most, lab::objects_now().allocations);

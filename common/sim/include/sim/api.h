@@ -356,7 +356,7 @@ cudaError_t mapped_pointer(void** device, void* host);
 bool allocation_around(const void* address, void** begin, std::size_t* bytes);
 cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
 cudaError_t copy_symbol(void* symbol, std::size_t symbol_bytes, std::size_t offset, void* other, std::size_t bytes,
-                        bool to_symbol, cudaStream_t stream);
+                        bool to_symbol, const cudaStream_t* stream);  // a null pointer: the host waits
 cudaError_t symbol_address(void** pointer, const void* symbol, std::size_t bytes);
 cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t prefetch(const void* pointer, std::size_t bytes, cudaMemLocation where, cudaStream_t stream);
@@ -491,7 +491,7 @@ cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t by
 template <class T>
 cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t bytes, std::size_t offset,
                                     cudaMemcpyKind, cudaStream_t stream = nullptr) {
-  return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, const_cast<void*>(from), bytes, true, stream);
+  return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, const_cast<void*>(from), bytes, true, &stream);
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
@@ -501,7 +501,7 @@ cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, s
 template <class T>
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t bytes, std::size_t offset, cudaMemcpyKind,
                                       cudaStream_t stream = nullptr) {
-  return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, to, bytes, false, stream);
+  return sim::copy_symbol((void*)&symbol, sizeof symbol, offset, to, bytes, false, &stream);
 }
 template <class Pointer, class T>
 cudaError_t cudaGetSymbolAddress(Pointer** pointer, const T& symbol) {
