@@ -298,7 +298,8 @@ class command_line {
     }
     if (w == "--version" || w == "-V") {
       std::cout << "simcc: compiles CUDA for the simulated device, in place of nvcc: NVIDIA (R) Cuda compiler driver\n"
-                   "Cuda compilation tools, release 13.0, V13.0.0\n";  // CMake recognises nvcc by these words
+                   "Cuda compilation tools, release 13.0, V13.0.0\n"  // CMake recognises nvcc by these words
+                   "Simulated device, version " SIM_VERSION "\n";
       std::exit(0);
     }
     if (contains(not_made, w)) stop(w + ": simcc generates no GPU code; it makes objects (-c) and programs");

@@ -111,7 +111,6 @@ class account {
     return held.empty() ? held : held + " held, but not needed any more";
   }
 
-  std::int64_t live_bytes() const { return live_; }
   std::int64_t peak_bytes() const { return peak_; }
   std::int64_t recomputed_layers() const { return recomputed_; }
 

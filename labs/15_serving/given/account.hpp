@@ -102,8 +102,7 @@ class account {
   // Figures.
   int steps() const { return steps_; }
   int idle_slots() const { return idle_slots_; }  ///< slots free while a request waited, summed over all steps
-  std::int64_t wasted_places() const { return wasted_places_; }  ///< unused places in pages in use, likewise
-  std::int64_t tokens_again() const { return tokens_again_; }    ///< tokens computed again after a preemption
+  std::int64_t tokens_again() const { return tokens_again_; }  ///< tokens computed again after a preemption
   /// From arrival to the last token, of all finished requests, the shortest first.
   std::vector<double> latencies() const {
     std::vector<double> result;
@@ -134,15 +133,13 @@ class account {
     if (running_ == 0) return "no request runs";
     if (const int pages = needed(); pages > free_pages_) return "the next tokens need " + count(pages) + " free";
     if (first_waiting() < requests()) idle_slots_ += free_slots();
-    std::int64_t cached = 0, places = 0;
+    std::int64_t cached = 0;
     for (int r = 0; r < requests(); ++r) {
       if (!running(r)) continue;
       if (tokens(r) % of_.page_tokens == 0) --free_pages_;
       ++all_[at(r)].generated;
       cached += tokens(r);
-      places += std::int64_t{pages_for(tokens(r))} * of_.page_tokens;
     }
-    wasted_places_ += places - cached;
     now_ += of_.step + of_.step_per_sequence * running_ + of_.step_per_cached_token * static_cast<double>(cached);
     ++steps_;
     for (int r = 0; r < requests(); ++r)
@@ -156,7 +153,7 @@ class account {
   workload of_;
   double now_ = 0;
   int free_pages_, running_ = 0, steps_ = 0, idle_slots_ = 0;
-  std::int64_t wasted_places_ = 0, tokens_again_ = 0;
+  std::int64_t tokens_again_ = 0;
   std::vector<one> all_;
 };
 
