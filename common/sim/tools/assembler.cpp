@@ -69,10 +69,10 @@ string without_doubled_percents(const string& text) {
 }
 
 /// The macros that a file and those before it define, and their expansions.
-class macros {
+class macros : token_view {
  public:
   macros(const string& source, const std::vector<token>& tokens, macro_table& all)
-      : source_(source), tokens_(tokens), all_(all) {
+      : token_view(source, tokens), all_(all) {
     for (std::size_t i = 0; i + 2 < tokens.size(); ++i)
       if (tokens[i].directive != 0 && (i == 0 || tokens[i - 1].directive != tokens[i].directive) &&
           text(i + 1) == "define")
@@ -105,9 +105,6 @@ class macros {
   }
 
  private:
-  string_view text(std::size_t i) const {
-    return string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
-  }
   void define(std::size_t i) {
     macro m;
     const int directive = tokens_[i].directive;
@@ -194,18 +191,15 @@ class macros {
     return result;
   }
 
-  const string& source_;
-  const std::vector<token>& tokens_;
   macro_table& all_;
   std::map<int, string> names_;  // by directive
 };
 
-class search {
+class search : token_view {
  public:
   /// `alone`: an asm statement in a function, which the caller inserts.
   search(const string& source, const std::vector<token>& tokens, macro_table& known, bool alone = false)
-      : source_(source),
-        tokens_(tokens),
+      : token_view(source, tokens),
         places_(places_of(source, tokens)),
         known_(known),
         macros_(source, tokens, known),
@@ -227,10 +221,6 @@ class search {
     std::size_t open, close;  // the parentheses around its expression
   };
 
-  string_view text(std::size_t i) const {
-    if (i >= tokens_.size()) return {};
-    return string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
-  }
   bool is_string(std::size_t i) const { return i < tokens_.size() && tokens_[i].kind == 's'; }
   std::size_t line_of(std::size_t at) const {
     return 1 + static_cast<std::size_t>(
@@ -239,10 +229,8 @@ class search {
 
   /// Expands a macro whose asm statements are completed by its arguments. Returns the last token processed.
   std::size_t invocation(std::size_t begin) {
-    std::size_t close = begin + 1;
-    if (text(close) != "(") return begin;
-    for (int depth = 0; close < tokens_.size(); ++close)
-      if ((depth += (text(close) == "(") - (text(close) == ")")) == 0) break;
+    if (text(begin + 1) != "(") return begin;
+    const std::size_t close = close_of(begin + 1);
     if (close >= tokens_.size()) return begin;
     in_macro_ = false;
     aligned_ = !alone_ && places_[begin].parentheses == 0;
@@ -263,10 +251,7 @@ class search {
     std::size_t i = begin + 1;
     while (is_one_of(text(i), {"volatile", "__volatile__", "__volatile", "goto", "inline", "__inline__"})) ++i;
     if (text(i) != "(") return begin;
-    const std::size_t open = i;
-    std::size_t close = open;
-    for (int depth = 0; close < tokens_.size(); ++close)
-      if ((depth += (text(close) == "(") - (text(close) == ")")) == 0) break;
+    const std::size_t open = i, close = close_of(open);
     if (close >= tokens_.size()) return begin;
 
     string code;
@@ -366,9 +351,7 @@ class search {
       } else {
         if (section < 0 || !is_string(i) || text(i + 1) != "(")
           return "cannot parse an operand of inline PTX; write a constraint and an expression in parentheses";
-        std::size_t end = i + 1;
-        for (int depth = 0; end < close; ++end)
-          if ((depth += (text(end) == "(") - (text(end) == ")")) == 0) break;
+        const std::size_t end = close_of(i + 1);
         if (end >= close)
           return "cannot parse an operand of inline PTX; write a constraint and an expression in parentheses";
         string constraint = contents(text(i));
@@ -415,8 +398,6 @@ class search {
     edits_.push_back({at, to - at, refusal(message) + newlines(at, to)});
   }
 
-  const string& source_;
-  const std::vector<token>& tokens_;
   std::vector<place> places_;
   macro_table& known_;
   macros macros_;

@@ -95,11 +95,11 @@ class program {
   }
 
   void find_includes(const fs::path& path, file& f, const std::vector<token>& tokens) const {
-    const auto text = [&](std::size_t i) { return f.text.substr(tokens[i].begin, tokens[i].end - tokens[i].begin); };
+    const token_view all(f.text, tokens);
     for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
       if (tokens[i].directive == 0 || tokens[i + 2].directive != tokens[i].directive) continue;
-      const bool includes = text(i) == "#" && text(i + 1) == "include";
-      const bool asks = text(i) == "__has_include" && text(i + 1) == "(";
+      const bool includes = all.text(i) == "#" && all.text(i + 1) == "include";
+      const bool asks = all.text(i) == "__has_include" && all.text(i + 1) == "(";
       if (!includes && !asks) continue;
       const std::size_t begin = tokens[i + 2].begin;
       const char close = f.text[begin] == '"' ? '"' : f.text[begin] == '<' ? '>' : '\0';

@@ -9,10 +9,10 @@
 namespace sim {
 namespace {
 
-class lowering {
+class lowering : token_view {
  public:
   lowering(const std::string& source, const std::vector<token>& tokens)
-      : source_(source), tokens_(tokens), places_(places_of(source, tokens)) {}
+      : token_view(source, tokens), places_(places_of(source, tokens)) {}
 
   std::vector<edit> run() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -26,9 +26,6 @@ class lowering {
   }
 
  private:
-  std::string_view text(std::size_t i) const {
-    return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
-  }
   bool is_launch(std::size_t i) const {
     return text(i).starts_with("<<") && std::ranges::count(text(i), '<') == 3;  // <<< or << <
   }
@@ -261,8 +258,6 @@ class lowering {
   }
   bool same_text_or_conditional(std::size_t i) const { return same_text(i) || tokens_[launch_].directive == 0; }
 
-  const std::string& source_;
-  const std::vector<token>& tokens_;
   std::vector<place> places_;
   std::vector<edit> edits_;
   std::size_t launch_ = 0, floor_ = 0;  // the token <<<; the first token that may belong to its kernel
@@ -270,10 +265,9 @@ class lowering {
 };
 
 /// Wraps casts of kernels to void* in files that launch by address: such a cast loses the parameter types.
-class erased_kernels {
+class erased_kernels : token_view {
  public:
-  erased_kernels(const std::string& source, const std::vector<token>& tokens, std::set<std::string>& kernels)
-      : source_(source), tokens_(tokens), kernels_(kernels) {
+  erased_kernels(const token_view& of, std::set<std::string>& kernels) : token_view(of), kernels_(kernels) {
     find_kernels();
   }
 
@@ -292,10 +286,6 @@ class erased_kernels {
   }
 
  private:
-  std::string_view text(std::size_t i) const {
-    return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
-  }
-
   /// The names of the file's own kernels: the token before the first ( after __global__.
   void find_kernels() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -307,11 +297,7 @@ class erased_kernels {
           kernels_.insert(std::string(text(i)));
           break;
         }
-        int depth = 0;
-        do {
-          ++i;
-          depth += (text(i) == "(") - (text(i) == ")");
-        } while (depth > 0 && i + 1 < tokens_.size());
+        i = std::min(close_of(i + 1), size() - 1);
       }
     }
   }
@@ -346,23 +332,14 @@ class erased_kernels {
     return std::min(end, tokens_.size());
   }
 
-  const std::string& source_;
-  const std::vector<token>& tokens_;
   std::set<std::string>& kernels_;
 };
 
 /// `__shared__ alignas(16) float x[4]`: alignas must not follow thread_local, which __shared__ expands to.
-void align_shared(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
-  const auto text = [&](std::size_t i) {
-    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
-  };
+void align_shared(const token_view& tokens, std::vector<edit>& edits) {
   for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
-    if (text(i) != "__shared__" || text(i + 1) != "alignas" || text(i + 2) != "(") continue;
-    std::size_t close = i + 2;
-    for (int depth = 0; close < tokens.size(); ++close) {
-      depth += (text(close) == "(") - (text(close) == ")");
-      if (depth == 0) break;
-    }
+    if (tokens.text(i) != "__shared__" || tokens.text(i + 1) != "alignas" || tokens.text(i + 2) != "(") continue;
+    const std::size_t close = tokens.close_of(i + 2);
     if (close == tokens.size()) break;
     edits.push_back({tokens[i + 1].begin, tokens[i + 1].end - tokens[i + 1].begin, "__attribute__((aligned"});
     edits.push_back({tokens[close].end, 0, "))"});
@@ -371,25 +348,20 @@ void align_shared(const std::string& source, const std::vector<token>& tokens, s
 
 /// `__device__ __noinline__ float f()`: CUDA's keyword. It cannot be a macro, because the standard library's headers
 /// write it in attributes.
-void keep_out_of_line(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
-  const auto text = [&](std::size_t i) {
-    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
-  };
+void keep_out_of_line(const token_view& tokens, std::vector<edit>& edits) {
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (text(i) != "__noinline__") continue;
-    if (i > 0 && (text(i - 1) == "(" || text(i - 1) == "," || text(i - 1) == "::")) continue;  // in an attribute
+    if (tokens.text(i) != "__noinline__") continue;
+    if (i > 0 && (tokens.text(i - 1) == "(" || tokens.text(i - 1) == "," || tokens.text(i - 1) == "::"))
+      continue;  // in an attribute
     edits.push_back({tokens[i].begin, tokens[i].end - tokens[i].begin, "__attribute__((noinline))"});
   }
 }
 
 /// `#define UNROLL #pragma unroll`: nvcc accepts it, other compilers see a stray #. The macro becomes empty.
-void empty_pragma_macros(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
-  const auto text = [&](std::size_t i) {
-    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
-  };
+void empty_pragma_macros(const token_view& tokens, std::vector<edit>& edits) {
   for (std::size_t i = 0; i + 4 < tokens.size(); ++i) {
-    if (tokens[i].directive == 0 || text(i) != "#" || text(i + 1) != "define" || text(i + 3) != "#" ||
-        text(i + 4) != "pragma" || tokens[i + 3].directive != tokens[i].directive)
+    if (tokens[i].directive == 0 || tokens.text(i) != "#" || tokens.text(i + 1) != "define" ||
+        tokens.text(i + 3) != "#" || tokens.text(i + 4) != "pragma" || tokens[i + 3].directive != tokens[i].directive)
       continue;
     std::size_t last = i + 4;
     while (last + 1 < tokens.size() && tokens[last + 1].directive == tokens[i].directive) ++last;
@@ -399,46 +371,45 @@ void empty_pragma_macros(const std::string& source, const std::vector<token>& to
 }
 
 /// `#pragma unroll 1` before `for (...; ...; ++k)`: marks the loop for assembly.cpp where it advances.
-void mark_rolled_loops(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
-  const auto text = [&](std::size_t i) {
-    return i < tokens.size() ? std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin) : "";
-  };
+void mark_rolled_loops(const token_view& tokens, std::vector<edit>& edits) {
   for (std::size_t i = 0; i + 4 < tokens.size(); ++i) {
-    if (text(i) != "#" || text(i + 1) != "pragma" || text(i + 2) != "unroll" || tokens[i].directive == 0) continue;
-    const std::size_t factor = i + 3 + (text(i + 3) == "(");
+    if (tokens.text(i) != "#" || tokens.text(i + 1) != "pragma" || tokens.text(i + 2) != "unroll" ||
+        tokens[i].directive == 0)
+      continue;
+    const std::size_t factor = i + 3 + (tokens.text(i + 3) == "(");
     std::size_t at = factor;
     while (at < tokens.size() && tokens[at].directive == tokens[i].directive) ++at;
-    if (text(factor) != "1" || text(at) != "for" || text(at + 1) != "(" || tokens[at].directive != 0) continue;
+    if (tokens.text(factor) != "1" || tokens.text(at) != "for" || tokens.text(at + 1) != "(" ||
+        tokens[at].directive != 0)
+      continue;
     int depth = 0, semicolons = 0;
     bool lowered_before = false;
     for (++at; at < tokens.size(); ++at) {
-      if ((depth += (text(at) == "(") - (text(at) == ")")) == 0) break;
-      semicolons += depth == 1 && text(at) == ";";
-      lowered_before |= text(at) == "rolled_loop";
+      if ((depth += (tokens.text(at) == "(") - (tokens.text(at) == ")")) == 0) break;
+      semicolons += depth == 1 && tokens.text(at) == ";";
+      lowered_before |= tokens.text(at) == "rolled_loop";
     }
     if (at >= tokens.size() || semicolons != 2 || lowered_before) continue;
-    edits.push_back({tokens[at].begin, 0, std::string(text(at - 1) == ";" ? "" : ", ") + "::sim::rolled_loop()"});
+    edits.push_back(
+        {tokens[at].begin, 0, std::string(tokens.text(at - 1) == ";" ? "" : ", ") + "::sim::rolled_loop()"});
   }
 }
 
 /// `__constant__ const int x[4]`: already read-only, and compilers do not put constants and variables into the same
 /// section.
-void leave_constants(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
-  const auto text = [&](std::size_t i) {
-    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
-  };
+void leave_constants(const token_view& tokens, std::vector<edit>& edits) {
   const auto is_one_of = [&](std::size_t i, std::initializer_list<std::string_view> words) {
-    return std::find(words.begin(), words.end(), text(i)) != words.end();
+    return std::find(words.begin(), words.end(), tokens.text(i)) != words.end();
   };
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (text(i) != "__constant__") continue;
+    if (tokens.text(i) != "__constant__") continue;
     const auto declares = [&](std::size_t k) { return tokens[k].directive == tokens[i].directive; };
     std::size_t first = i;
     while (first > 0 && declares(first - 1) && !is_one_of(first - 1, {";", "{", "}"})) --first;
     bool constant = false;
     for (std::size_t k = first; k < tokens.size() && declares(k) && !is_one_of(k, {";", "=", "[", "{"}); ++k) {
       if (is_one_of(k, {"const", "constexpr"})) constant = true;
-      if (text(k) == "*") constant = false;  // only the target is const
+      if (tokens.text(k) == "*") constant = false;  // only the target is const
     }
     if (constant) edits.push_back({tokens[i].begin, tokens[i].end - tokens[i].begin, std::string(12, ' ')});
   }
@@ -446,34 +417,26 @@ void leave_constants(const std::string& source, const std::vector<token>& tokens
 
 /// `__global__ void __cluster_dims__(2, 1, 1) k() {`: a call at the kernel's start sets the dimensions. Its launch
 /// bounds become a constant in the kernel, which may depend on its template's arguments; no code runs for it.
-void declare_limits(const std::string& source, const std::vector<token>& tokens, std::vector<edit>& edits) {
-  const auto text = [&](std::size_t i) {
-    return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
-  };
+void declare_limits(const token_view& tokens, std::vector<edit>& edits) {
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    const bool bounds = text(i) == "__launch_bounds__";
-    if ((!bounds && text(i) != "__cluster_dims__") || text(i + 1) != "(" || tokens[i].directive != 0) continue;
+    const bool bounds = tokens.text(i) == "__launch_bounds__";
+    if ((!bounds && tokens.text(i) != "__cluster_dims__") || tokens.text(i + 1) != "(" || tokens[i].directive != 0)
+      continue;
     const std::string_view function = bounds ? "launch_bounds" : "cluster_dims";
-    const std::size_t open = i + 1;
-    std::size_t close = open;
-    int depth = 0;
-    for (; close < tokens.size(); ++close)
-      if ((depth += (text(close) == "(") - (text(close) == ")")) == 0) break;
+    const std::size_t open = i + 1, close = tokens.close_of(open);
     std::size_t body = close;
-    while (body < tokens.size() && (depth > 0 || (text(body) != "{" && text(body) != ";"))) {
-      ++body;
-      if (body < tokens.size()) depth += (text(body) == "(") - (text(body) == ")");
-    }
-    if (close >= tokens.size() || body >= tokens.size() || text(body) != "{") continue;  // a declaration
+    while (body < tokens.size() && tokens.text(body) != "{" && tokens.text(body) != ";")
+      body = tokens.text(body) == "(" ? tokens.close_of(body) : body + 1;
+    if (tokens.text(body) != "{") continue;  // a declaration
     bool lowered_before = false;
     int statements = 0;  // both kinds of limits may stand there
     for (std::size_t k = body; k < tokens.size() && statements < 2; ++k) {
-      lowered_before |= text(k) == function;
-      statements += text(k) == ";";
+      lowered_before |= tokens.text(k) == function;
+      statements += tokens.text(k) == ";";
     }
     if (lowered_before) continue;
     std::string call = "::sim::" + std::string(function);
-    for (std::size_t k = open; k <= close; ++k) (call += text(k)) += ' ';
+    for (std::size_t k = open; k <= close; ++k) (call += tokens.text(k)) += ' ';
     edits.push_back(
         {tokens[body].end, 0,
          (bounds ? " static constexpr unsigned sim_launch_bounds __attribute__((used)) = " : " ") + call + ";"});
@@ -486,13 +449,11 @@ std::vector<edit> launch_edits(const std::string& source, const std::vector<toke
                                std::set<std::string>* kernels) {
   std::set<std::string> own;
   std::vector<edit> edits = lowering(source, tokens).run();
-  erased_kernels(source, tokens, kernels ? *kernels : own).add_to(edits);
-  align_shared(source, tokens, edits);
-  keep_out_of_line(source, tokens, edits);
-  empty_pragma_macros(source, tokens, edits);
-  mark_rolled_loops(source, tokens, edits);
-  leave_constants(source, tokens, edits);
-  declare_limits(source, tokens, edits);
+  const token_view all(source, tokens);
+  erased_kernels(all, kernels ? *kernels : own).add_to(edits);
+  for (const auto pass :
+       {align_shared, keep_out_of_line, empty_pragma_macros, mark_rolled_loops, leave_constants, declare_limits})
+    pass(all, edits);
   // At the same position, insertions come before replacements: in `(void*)k<<<...`, one closes a bracket at the `<<<`.
   std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) {
     return std::pair(a.at, a.length > 0) < std::pair(b.at, b.length > 0);

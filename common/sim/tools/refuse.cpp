@@ -62,9 +62,9 @@ constexpr advice libraries[] = {{"cudnn", "cuDNN"},
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
-class search {
+class search : token_view {
  public:
-  search(const std::string& source, const std::vector<token>& tokens) : source_(source), tokens_(tokens) {}
+  using token_view::token_view;
 
   std::vector<edit> run() {
     refuse_pasted_marks();
@@ -79,11 +79,6 @@ class search {
   }
 
  private:
-  std::string_view text(std::size_t i) const {
-    if (i >= tokens_.size()) return {};
-    return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
-  }
-
   /// Checks #include, leaves #define to the loop, skips other directives. Returns the last token processed.
   std::size_t directive(std::size_t hash) {
     if (text(hash + 1) == "define") return hash + 1;
@@ -131,8 +126,6 @@ class search {
     return false;
   }
 
-  const std::string& source_;
-  const std::vector<token>& tokens_;
   std::vector<edit> edits_;
 };
 

@@ -120,9 +120,9 @@ class scanner {
   std::vector<token> tokens_;
 };
 
-class surroundings {
+class surroundings : token_view {
  public:
-  surroundings(const std::string& source, const std::vector<token>& tokens) : source_(source), tokens_(tokens) {}
+  using token_view::token_view;
 
   std::vector<place> run() {
     std::vector<place> places;
@@ -143,10 +143,6 @@ class surroundings {
     bool in_device_code = false;
     std::size_t statement = 0;  // its first token
   };
-
-  std::string_view text(std::size_t i) const {
-    return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
-  }
 
   void text_token(std::size_t i) {
     const std::string_view t = text(i);
@@ -188,8 +184,6 @@ class surroundings {
     std::vector<level> levels;
     int branch;
   };
-  const std::string& source_;
-  const std::vector<token>& tokens_;
   std::vector<level> levels_{1};
   std::vector<conditional> conditionals_;
   int branch_ = 0, branches_ = 0;

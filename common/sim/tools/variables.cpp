@@ -16,10 +16,10 @@ namespace {
 using std::string;
 using std::string_view;
 
-class reader {
+class reader : token_view {
  public:
   reader(const string& source, const std::vector<token>& tokens, variables& found)
-      : source_(source), tokens_(tokens), found_(found) {
+      : token_view(source, tokens), found_(found) {
     find_macros();
   }
 
@@ -53,9 +53,6 @@ class reader {
     std::size_t statement;  // its first token
   };
 
-  string_view text(std::size_t i) const {
-    return string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
-  }
   static bool marks_device(string_view word) {
     return word == "__device__" || word == "__global__" || word == "__managed__" || word == "__constant__" ||
            word == "__shared__";
@@ -176,8 +173,6 @@ class reader {
     if (has(begin, end, {"__managed__"})) found_.managed.insert(found_names.begin(), found_names.end());
   }
 
-  const string& source_;
-  const std::vector<token>& tokens_;
   variables& found_;
   std::set<string, std::less<>> macros_;
   std::vector<scope> scopes_{{kind::space, 0}};

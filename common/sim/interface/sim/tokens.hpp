@@ -18,6 +18,31 @@ struct token {
 /// is a separate token.
 std::vector<token> tokens_of(const std::string& source);
 
+/// A source's tokens with their texts.
+class token_view {
+ public:
+  token_view(const std::string& source, const std::vector<token>& tokens) : source_(source), tokens_(tokens) {}
+
+  std::size_t size() const { return tokens_.size(); }
+  const token& operator[](std::size_t i) const { return tokens_[i]; }
+  /// Empty beyond the last token.
+  std::string_view text(std::size_t i) const {
+    if (i >= tokens_.size()) return {};
+    return std::string_view(source_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
+  }
+  /// The parenthesis that closes the one at `open`; size() if none does.
+  std::size_t close_of(std::size_t open) const {
+    int depth = 0;
+    for (std::size_t i = open; i < size(); ++i)
+      if ((depth += (text(i) == "(") - (text(i) == ")")) == 0) return i;
+    return size();
+  }
+
+ protected:
+  const std::string& source_;
+  const std::vector<token>& tokens_;
+};
+
 /// The context of a token.
 struct place {
   int parentheses = 0;          ///< number of open parentheses
