@@ -64,7 +64,7 @@ std::string errors_in(const std::string& diagnostics, const std::string& in, con
 /// lab08::...; symbols outside every lab's namespace belong to libraries.
 bool is_of_a_lab(const std::string& symbol) { return symbol.starts_with("_ZN5lab"); }
 
-/// Matches a function with a stream parameter by its mangled name on the simulated device or with CUDA.
+/// Whether a mangled name has a stream parameter, the simulated device's or CUDA's.
 bool launches(const std::string& symbol) {
   return symbol.find("P10sim_stream") != std::string::npos || symbol.find("P11CUstream_st") != std::string::npos;
 }
@@ -334,7 +334,7 @@ build_outcome box_builder::compile(const std::string& name, const hand_in& sourc
        {(in / name).string(), std::string("-c"), std::string("-o"), (out / "hand-in.o").string()})
     what.command.push_back(word);
   const std::string shown = source.folder.empty() ? "" : source.folder.string() + "/";
-  // Makes reports name a file by the path where it is edited, or by one path wherever it is compiled.
+  // Reports name a file by the path where it is edited or, if it came from outside, by handed_in_at.
   what.command.push_back(fmt::format("{}-ffile-prefix-map={}/={}", by_nvcc() && device ? "-Xcompiler=" : "",
                                      in.string(), shown.empty() ? handed_in_at : shown));
   what.cpu_seconds = static_cast<int>(allowed_.wall.count());
@@ -402,7 +402,7 @@ box_builder::clean box_builder::take_out_unclean(const std::map<std::string, han
   for (const auto& [name, object] : objects)
     symbols[name] = read_object(text_of(object), refused[name], by_nvcc() && is_device_code(name));
   for (const auto& [name, own] : symbols) {
-    // No macro can hide that the compiler omitted an assertion or proved that it always holds.
+    // Present only if some assertion can fail, whatever macros say.
     if (own.undefined.contains("__assert_fail")) result.asserting.insert(name);
     if (const std::string found = foreign_name(sources.at(name).text, own.undefined); !found.empty())
       refused[name].push_back(
@@ -482,7 +482,7 @@ box_builder::clean box_builder::take_out_unclean(const std::map<std::string, han
                                     complete ? "which a submission may not call" : "which is in no file that is built",
                                     rules));
       }
-      if (file_classes.size() > 1) file_classes.erase("std::filebuf");  // a part of the streams
+      if (file_classes.size() > 1) file_classes.erase("std::filebuf");  // part of the streams
       const bool may_open = !device && std::find(also.begin(), also.end(), "open") != also.end();
       if (!file_classes.empty())
         why.push_back(fmt::format("uses {}, which a submission may not use{}: {}", fmt::join(file_classes, " and "),

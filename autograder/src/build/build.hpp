@@ -10,7 +10,7 @@ namespace grading {
 
 struct build_outcome {
   bool ok = false;
-  std::string message;                ///< the first errors of the compiler, if it failed
+  std::string message;                ///< the compiler's first errors, if it failed
   std::set<std::string> asserting{};  ///< the submission's files that were compiled with an assertion
   std::set<std::string> left_out{};   ///< those that the program does not contain
 };

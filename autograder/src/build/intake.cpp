@@ -57,7 +57,7 @@ class basket {
     expect_text(path, text);
     const std::string name = basename_of(path);
     if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-    // The file nearest the top counts, as people hand in their backups, too; handin/ is not a level. A repeated path
+    // The file nearest the top counts (handin/ does not add a level), as people hand in backups, too. A repeated path
     // replaces the earlier file, as it does when unpacking.
     const found here{path, depth_of(path)};
     const auto known = from_.find(name);

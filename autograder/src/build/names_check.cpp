@@ -36,7 +36,7 @@ struct unspliced {
   std::vector<int> lines;
 };
 
-/// Whether it is a global setting, which could pass a pointer from a .cpp file to a .cu file.
+/// Whether the name sets or gets a global handler, which could pass a pointer from a .cpp file to a .cu file.
 bool is_global_handler(std::string_view name) {
   for (const std::string_view own : {"new_handler"sv, "default_resource"sv, "terminate"sv, "unexpected"sv})
     if (name.ends_with(own) && (name.starts_with("set_") || name.starts_with("get_")) && name.size() == own.size() + 4)
@@ -168,7 +168,7 @@ class reading {
     return {};
   }
 
-  /// Whether pieces in sequence can make that name or, with `or_longer`, one that begins with it.
+  /// Whether a sequence of pieces can form that name or, with `or_longer`, one that begins with it.
   static bool can_make(std::string_view wanted, const std::set<std::string_view>& pieces, bool or_longer) {
     std::vector<bool> reached(wanted.size() + 1);
     reached[0] = true;

@@ -215,8 +215,8 @@ std::string library_of(const std::string& symbol) {
   return {};
 }
 
-/// Whether a library's symbol is a variable. A function selected by processor has no symbol at the address that dlsym
-/// returns.
+/// Whether a library's symbol is a variable. A function selected for the processor has no symbol at the address that
+/// dlsym returns.
 bool is_variable(const std::string& symbol) {
   void* const address = dlsym(RTLD_DEFAULT, symbol.c_str());
   Dl_info where{};
@@ -274,7 +274,7 @@ bool computes(const std::string& c_function) {
         "clock clock_gettime clock_getres time gettimeofday timespec_get difftime mktime timegm gmtime gmtime_r "
         "localtime localtime_r asctime asctime_r ctime ctime_r strftime wcsftime nanosleep clock_nanosleep usleep "
         "sleep sched_yield raise "
-        // Locks, which are free in a single thread.
+        // Locks: harmless in a single thread.
         "__libc_single_threaded pthread_self pthread_equal pthread_once pthread_key_create pthread_key_delete "
         "pthread_getspecific pthread_setspecific pthread_mutex_init pthread_mutex_destroy pthread_mutex_lock "
         "pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock pthread_mutex_unlock "

@@ -1,4 +1,4 @@
-// One hash of all files besides the submission that affect a grading, equal in every checkout and build.
+// One hash of all files that affect a grading besides the submission, equal in every checkout and build.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace grading {
 
-/// Covers the judge, both devices, what submissions are built with, and this lab's judge's side and given code, but not
+/// Covers the judge, both devices, what submissions are built with, and this lab's judge/ and given code, but not
 /// prose, tests, hand-in files or other labs.
 std::string staff_fingerprint(const lab_folder& lab);
 

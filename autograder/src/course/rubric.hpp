@@ -61,7 +61,7 @@ struct prediction {
   double factor = 0;            ///< if not 0, replaces the tolerance: at most this many times too large or too small
   bool measured = false;        ///< depends on the machine: whatever value the case gives is right
   std::optional<double> right;  ///< otherwise: the right solution's value, from answers.toml
-  bool own = false;             ///< about a function by the student, which must pass first
+  bool own = false;             ///< about the student's own function, which must pass first
   bool allows(double predicted, double truth) const;
 };
 

@@ -100,7 +100,7 @@ void advise(const item& what, const lab::test_case& c, const trial& t, grading_s
   }
 }
 
-/// A right result with more changes than a fix needs, or without a check that found the bug, gets half of the points.
+/// A right result with more changes than a fix needs, or without the file's assertions, gets half of the points.
 void count_changes(const item& what, const grading_session& session, item_result& out) {
   const auto fixed = session.handed_in.find(what.changed_file);
   if (what.changed_file.empty() || fixed == session.handed_in.end()) return;

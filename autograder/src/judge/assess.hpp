@@ -55,7 +55,7 @@ void assess_predictions(const item& what, grading_session& session, item_result&
 void assess_findings(const item& what, grading_session& session, item_result& out);
 void assess_throughput(const item& what, grading_session& session, item_result& out);
 
-/// A function that failed in a correctness item of the session is not timed: its verdict, and no points.
+/// A function that failed in a correctness item of the session is not timed: it keeps its verdict and gets no points.
 bool is_not_timed(const std::string& entry, const grading_session& session, item_result& out);
 
 }  // namespace grading

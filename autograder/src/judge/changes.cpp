@@ -17,8 +17,8 @@
 namespace grading {
 namespace {
 
-/// The words of a text of tokens that may name functions: not those that qualify another name, such as a namespace, and
-/// not those of arrays, or of variables that the text declares, unless it also calls one of that name.
+/// The words in a text of tokens that may name functions. Excludes qualifiers of other names, such as namespaces, and
+/// names of arrays and of variables that the text declares, unless it also calls a function of that name.
 std::set<std::string> named_in(const std::string& tokens) {
   static const std::set<std::string_view> not_types = {"return",    "co_return", "throw",  "else",
                                                        "case",      "new",       "delete", "const",
@@ -108,7 +108,7 @@ class parts {
     return std::count(open.begin(), open.end(), scope::unnamed_space) > 0;
   }
 
-  /// Whether a statement has a parenthesis before this brace: not that of a type.
+  /// Whether a statement has a parenthesis before this brace; a type has none.
   bool follows_parenthesis(std::size_t brace) const {
     for (std::size_t i = brace; i-- > 0;) {
       const std::string_view w = word(i);

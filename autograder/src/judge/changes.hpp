@@ -8,8 +8,8 @@
 
 namespace grading {
 
-/// The functions that differ from those of `then`, and those that may call one that does or share a variable with one;
-/// submissions are given as the texts of their files, by name. A file's functions all differ if it is in `left_out` or
+/// The functions that differ from those of `then`, and those that may call one of these or share a variable with one.
+/// Submissions are given as the texts of their files, by name. A file's functions all differ if it is in `left_out` or
 /// if its text around them differs. {""}, for all functions, if that text may matter elsewhere or cannot be parsed.
 /// Functions in unnamed namespaces, which only their own file can call, are left out. Both submissions have the same
 /// files. Comments, white space and TOML files are ignored.

@@ -174,7 +174,7 @@ bool was_checked_again(const result& r) {
                      [](const std::string& note) { return note.starts_with(checked_again); });
 }
 
-/// Checks correctness with a second seed, but for the items known to be right with one: an answer that is right for
+/// Checks correctness with a second seed, except for items known to be right with one: an answer that is right for
 /// one seed only is wrong.
 void check_again(conductor& c, result& r, const std::map<std::string, item_result>& known_right, const lab_folder& lab,
                  const submission& who, const builder& make, const local_options& options) {

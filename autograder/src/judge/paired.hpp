@@ -30,7 +30,7 @@ struct paired_options {
   int least_pairs = 11;        ///< measured even if the time budget runs out
   int most_disturbed = 21;     ///< after discarding this many pairs, a run keeps even disturbed ones
   double budget_seconds = 10;  ///< for one run
-  double hopeless_ratio = 0;   ///< a run ends after 6 pairs whose ratios are all below this, after 3 below an eighth
+  double hopeless_ratio = 0;   ///< a run ends after 6 pairs with ratios below this, or after 3 below an eighth of it
   double certain_ratio = 1e9;  ///< a run ends after 6 pairs where even the interval's low end reaches this
   double narrow = 0;           ///< ... or if the interval's width is at most this fraction of its low end
 };

@@ -129,7 +129,7 @@ void add_figures(const lab::buffer& output, std::map<std::string, double>& metri
   for (std::size_t i = 0; i < values.size(); ++i) metrics[fmt::format("output[{}]", i)] = values[i];
 }
 
-/// A submission's messages end up in grade book and reports, so their length is limited.
+/// A submission's messages end up in the grade book and reports, so their length is limited.
 std::string shortened(std::string text) {
   constexpr std::size_t most = 2000;
   if (text.size() <= most) return text;

@@ -24,8 +24,8 @@ struct answer {
   std::size_t memory = 0;  ///< peak bytes in addition to its buffers: known after start_over()
 };
 
-/// What the judge does with the memory that holds a request's buffers, as layout_of says, while the submission stands
-/// still: `give` writes all of it before the call, `take` reads it afterwards.
+/// What the judge does with the memory that holds a request's buffers, as layout_of says, while the submission is
+/// stopped: `give` writes all of it before the call, `take` reads it afterwards.
 struct buffer_access {
   std::function<void(std::span<std::byte>)> give, take;
 };

@@ -326,8 +326,8 @@ answer process_executor::ended() {
                 fmt::format("the program ended before it answered (exit code {}){}", code, last_words()));
 }
 
-/// The part of the time since the request began that counts. It excludes time that the runner, or the judge that
-/// answers it, waited for a core, which is not the submission's fault. But a minimum always counts, so that every call
+/// The time since the request began, as far as it counts. This excludes time for which the runner, or the judge that
+/// answers it, waited for a core: that is not the submission's fault. But a minimum always counts, so that every call
 /// ends.
 std::chrono::nanoseconds process_executor::counted() {
   const int program = program_ > 0 ? program_ : program_in(child_.process);
@@ -520,7 +520,7 @@ answer process_executor::run_within(std::chrono::nanoseconds limit, const lab::r
   // Polling would take half a core from the simulated device. A GPU's call ends within microseconds.
   const bool looks = on_device && !together && !counts;
   if (auto instead = wait_for(finished, looks    ? wait::spin
-                                        : counts ? wait::nap  // the call that would wake us waits for us itself
+                                        : counts ? wait::nap  // the call that would wake us needs our answer
                                                  : wait::sleep))
     return *instead;
   double seconds = lab::raw_seconds() - start;

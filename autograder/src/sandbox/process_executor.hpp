@@ -65,7 +65,7 @@ class process_executor : public executor {
   void share(std::size_t buffers);       ///< memory for this many bytes of buffers
   bool shares(std::size_t bytes) const;  ///< whether the runner shares that many bytes, at the right position
   void unshare();
-  /// Stops the runner at once; otherwise returns an answer that says why that failed.
+  /// Stops the runner at once; if that fails, returns an answer that says why.
   std::optional<answer> hold(std::size_t more_threads = 0);
   answer ended();
   answer failed(answer::ending how, std::string why);

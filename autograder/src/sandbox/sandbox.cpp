@@ -118,7 +118,7 @@ int filter(bool tools, bool gpu) {
     if (!gpu) deny("socket");  // CUDA looks for its own daemon through a local socket, and fails if it may not
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0, 0));
-    // The runner uses send; printf, redirected there by a submission, does not.
+    // The runner uses send; printf, if a submission redirects it to this socket, uses write.
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_EQ, runner_socket, 0));
     seccomp_rule_add(rules, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(writev), 1, SCMP_A0(SCMP_CMP_EQ, runner_socket, 0));
   }

@@ -17,7 +17,7 @@ struct attack_outcome {
 };
 
 /// Each patch in `attacks` modifies its lab's solution; the commands in `then` run in the submission's folder
-/// afterwards. Its head states the required result. On its request, the attack is graded again without the object
+/// afterwards. The patch's head states the required result; it may ask to grade the attack again without the object
 /// check, to test the other defences.
 std::vector<std::filesystem::path> attacks_in(const std::filesystem::path& attacks);
 lab_folder lab_attacked(const std::filesystem::path& attack, const std::filesystem::path& source);

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The source with comments, strings and preprocessor lines blanked out, and everything from a main function on: that
-/// is a program for trying things, which no grading runs.
+/// is a program for trying things out, which no grading runs.
 std::string blanked(const std::string& source) {
   std::string text(source.size(), ' ');
   for (std::size_t i = 0; i < source.size(); ++i)

@@ -61,7 +61,7 @@ struct lab_title {
 };
 std::string progress_table(const progress& all, const std::vector<lab_title>& labs, int width, bool colours);
 
-/// Restores the hand-in files from `skeleton`, by name, and keeps the present ones in `backup`. Returns what was done,
+/// Restores the hand-in files from `skeleton`, by name, and keeps the current ones in `backup`. Returns what was done,
 /// one line per file. If the originals are unknown, throws input_error and changes nothing.
 std::vector<std::string> reset_files(const std::filesystem::path& handin,
                                      const std::map<std::string, std::string>& skeleton,

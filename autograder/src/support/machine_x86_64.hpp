@@ -21,8 +21,8 @@ constexpr std::uint32_t audit_architecture = AUDIT_ARCH_X86_64;
 constexpr std::array<std::uint32_t, 2> starts_processes{SYS_fork, SYS_vfork};
 constexpr std::array<std::uint32_t, 5> computes_and_prints{SYS_time, SYS_open, SYS_stat, SYS_access, SYS_readlink};
 
-/// The prefix of the compiler's functions for single instructions; the pause, which is allowed because <atomic> uses
-/// it, too; their header.
+/// The compiler's functions for single instructions: their prefix; the one that is allowed, because <atomic> uses it,
+/// too; their header.
 constexpr std::string_view instructions[] = {"__builtin_ia32_"};
 constexpr std::string_view harmless_instruction = "__builtin_ia32_pause";
 constexpr std::string_view instructions_header = "immintrin.h";

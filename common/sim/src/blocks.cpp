@@ -142,7 +142,7 @@ bool worker::wake_waiting() {
   }
   if (ended || (polls && progressed_)) return true;
   if (!std::exchange(block_->time_out, false)) return false;
-  block_->waits = true;  // to detect whether they do anything else
+  block_->waits = true;  // to detect whether its threads do anything else
   for (thread_state& t : threads())
     if (t.now == state::waiting) t.now = state::ready;
   return true;

@@ -22,7 +22,7 @@ struct bulk_rows {
   unsigned swizzle = 0;      ///< 1, 3, 7: 16-byte pieces are exchanged within 32, 64, 128 bytes
   bool fill_nan = false;     ///< otherwise fills with zeros
   number type = number::u8;  ///< of the elements
-  std::vector<char> data;    ///< of a copy from shared memory, which `global` points into
+  std::vector<char> data;    ///< bytes copied from shared memory, if `global` points into them
   std::uint32_t bytes() const { return static_cast<std::uint32_t>(rows.size()) * row_bytes; }
   std::uint32_t existing_bytes() const {
     std::uint32_t sum = 0;

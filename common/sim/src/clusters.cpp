@@ -1,4 +1,4 @@
-// Clusters: one worker runs a cluster's blocks in turns, so each can access the others' shared memory in place while
+// Clusters: one worker runs a cluster's blocks in turn, so each can access the others' shared memory in place while
 // they wait.
 #include <algorithm>
 

@@ -136,7 +136,7 @@ struct tensor_counts {
   std::uint64_t shared_bytes = 0;  ///< read, by wgmma
 };
 
-/// How far the kernels' clock moves on each time that a thread reads it.
+/// How far the kernels' clock advances each time that a thread reads it.
 constexpr std::uint64_t cycles_per_clock_read = 32;
 
 /// Counts of one launch, or of one worker's share of it.

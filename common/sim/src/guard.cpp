@@ -158,7 +158,7 @@ void give(const void* memory, std::size_t bytes) {
   given_memory& all = given();
   const std::scoped_lock lock(all.mutex);
   __atomic_add_fetch(&all.version, 1, __ATOMIC_RELEASE);
-  // Memory freed elsewhere and allocated again.
+  // Forget blocks that were freed elsewhere: their memory is in use again.
   auto old = all.blocks.lower_bound(begin);
   if (old != all.blocks.begin() && std::prev(old)->first + std::prev(old)->second > begin) --old;
   while (old != all.blocks.end() && old->first < begin + bytes) old = all.blocks.erase(old);

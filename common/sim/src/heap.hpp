@@ -39,7 +39,7 @@ using epochs = std::bitset<65536>;
 /// Launches with which this one may overlap; null if there are none.
 struct overlapping {
   const epochs* concurrent = nullptr;  ///< those that nothing orders before it
-  /// Earlier launches in its stream that may still run when it begins, and once a thread has waited for the latest.
+  /// Earlier launches in its stream that may still run when it begins, or after a thread has waited for the latest.
   const epochs *at_begin = nullptr, *after_wait = nullptr;
 };
 /// The instructions that may have touched a 128-byte line, as numbers of recent_accesses: the last two of the last
@@ -85,7 +85,7 @@ cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, co
                          const cudaStream_t* stream);
 void mark_valid(std::uintptr_t begin, std::size_t bytes);
 bool is_valid(std::uintptr_t begin, std::size_t bytes);
-/// Reserves address space for a future allocation; 0 if there is none.
+/// Reserves address space for a future allocation; 0 if none is left.
 std::uintptr_t reserve_place(std::size_t bytes);
 /// Allocates device memory at a reserved address; false if it is allocated already.
 bool allocate_at(std::uintptr_t begin, std::size_t bytes, std::uintptr_t pc);

@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/// Gives a variable another value until the end of the scope, by return or exception.
+/// Gives a variable another value until the scope ends, by return or exception.
 template <class T>
 struct for_now {
   for_now(T& place, T value) : variable(place), then(std::exchange(place, value)) {}
@@ -25,7 +25,7 @@ struct for_now {
 bool watch_host_function(std::size_t stream, std::uint32_t work_item, const std::function<void()>& function);
 /// Ends the functions for which `is_over` holds: the host has waited for them.
 void end_host_functions(const std::function<bool(std::size_t stream, std::uint32_t work_item)>& is_over);
-/// Reports what the runtime copies or fills in the host's memory to who watches this thread.
+/// Tells this thread's watcher what the runtime copies or fills in the host's memory.
 void tell_watcher(std::uintptr_t address, std::size_t bytes, bool store);
 /// Notes that the running function, if any, has notified other threads: from now on its waiters are unknown.
 void note_host_signal();

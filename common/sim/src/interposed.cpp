@@ -1,5 +1,5 @@
 // Replacements for library functions, which simcc has the program call. They report what libraries write for host code,
-// which would go unobserved, give kernels their own heap, and record a graded program's allocations.
+// which would otherwise go unobserved, give kernels their own heap, and record a graded program's allocations.
 #include <cxxabi.h>
 #include <malloc.h>
 #include <pthread.h>

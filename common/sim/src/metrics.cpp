@@ -36,7 +36,7 @@ tensor_counters counters_of(element a) {
   }
 }
 
-/// How many times warps pass a block of shared-memory accesses without an active lane because nvcc predicates it: a
+/// How many times warps pass, without an active lane, a block of shared-memory accesses that nvcc predicates: a
 /// short block without global stores, judging by 38 public programs and the goldens.
 class predication {
  public:

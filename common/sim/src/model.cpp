@@ -81,7 +81,7 @@ constexpr double atomic_wait = 0.28;          // of DRAM's latency; many kernels
 constexpr double dram_efficiency = 0.94;      // of the rate of a 4 GiB copy
 constexpr double l2_efficiency = 0.585;       // of the rate of reading a small array
 constexpr double l2_share = 0.58;             // of L2: for recent writes that are not in DRAM yet
-constexpr double shared_store_sectors = 4.5;  // how many times L2 handles a sector that blocks write in turns
+constexpr double shared_store_sectors = 4.5;  // how many times L2 handles a sector that blocks write in turn
 // L2 performs the atomics on a contended line one after the other. Those on one address wait for the previous sum; nvcc
 // combines integers within a warp, and L2 adds them faster than floats. Lines of one array affect each other. Measured
 // on an H200 with 8,192 to 131,072 warps on 1 to 64 lines.

@@ -211,7 +211,7 @@ class observer {
     std::uintptr_t next = 0;  ///< where the first lane would continue
     std::uint64_t site = 0, visit = 0, changes = 0, used = 0, turns = 0;
     std::uint32_t warp = 0, mask = 0;
-    std::uint8_t bytes = 0, start = 0;  ///< start: a bit for the word, of four, where it began; all if lanes differ
+    std::uint8_t bytes = 0, start = 0;  ///< start: one of four bits, for the word where it began; all if lanes differ
     // Within the current 16 bytes:
     bool one_visit = true, joined = false;
     std::size_t length = 0, lanes_used = 0;

@@ -28,7 +28,7 @@ const std::vector<shared_array>& shared_arrays();
 /// The first of the function's __launch_bounds__; 0 if it has none. Names are those of local variables: without a
 /// return type.
 unsigned launch_bounds_in(const std::string& function);
-/// Whether the program has classes with virtual functions, and whether the address is in one's table of them.
+/// Whether the program has classes with virtual functions, and whether the address is in such a class's table.
 bool has_virtual_functions();
 bool is_table(std::uintptr_t address);
 /// A kernel that follows a pointer to a host object's table finds this bit in it: a GPU cannot read that table.

@@ -11,7 +11,7 @@ std::mutex& runtime_mutex();        ///< for the program's calls
 std::mutex& runtime_state_mutex();  ///< the same, for internal calls
 /// Remembers the error for cudaGetLastError and returns it. A sticky error stays until cudaDeviceReset.
 cudaError_t fail(cudaError_t error, bool sticky = false);
-/// The error that every call returns after a kernel has failed, and in a host function of a stream.
+/// The error that every call returns after a kernel has failed, or from within a stream's host function.
 cudaError_t sticky_error();
 
 }  // namespace sim

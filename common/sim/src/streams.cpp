@@ -46,7 +46,7 @@ struct sim_stream {
   std::size_t number;
   std::uint32_t launches = 0;
   std::uint32_t last_kernel = 0;
-  /// Launches that may still run when a later kernel begins early, and once it has waited for its predecessor.
+  /// Launches that may still run when a later kernel begins early, or after it has waited for its predecessor.
   sim::epochs run_at_begin, run_after_wait;
   bool blocking = true;  // it and the default stream wait for each other
   int priority = 0;
@@ -206,7 +206,7 @@ void end_copies(const sim_order& before) {
   std::erase_if(pinned_copies, [&](const pinned_copy& c) { return before.has(c.number, c.work_item); });
 }
 
-/// Runs a stream's host function after the stream's present work. Call it without the runtime's lock.
+/// Runs a stream's host function after the stream's current work. Call it without the runtime's lock.
 void run_host_function(cudaStream_t stream, const std::function<void()>& function) {
   sim_order before;
   std::size_t number = 0;

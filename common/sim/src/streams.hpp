@@ -30,7 +30,7 @@ double advance_clock_by_copy(cudaStream_t stream, double seconds, bool to_device
 double advance_clock_by_link(cudaStream_t stream, double seconds, int from, int to);
 /// The gap in a stream between the end of one launch and the start of the next; none within a graph.
 double launch_gap();
-double gap_after_graph();  ///< after a graph's last kernel, which has none
+double gap_after_graph();  ///< of a graph's last kernel, after which launch_gap() was 0
 /// During its lifetime, work belongs to a graph that was launched by the function whose stack frame ends at this
 /// address.
 struct graph_at_work {

@@ -79,7 +79,7 @@ bool worker::settle_collectives(unsigned first, unsigned count) {
   return any || release_any_lanes(first, count);
 }
 
-/// Called when every lane waits, some for any lanes: of these, releases those at the lowest program counter.
+/// Called when every lane waits. Of those that wait for any lanes, releases those at the lowest program counter.
 bool worker::release_any_lanes(unsigned first, unsigned count) {
   const thread_state* lowest = nullptr;
   for (unsigned lane = 0; lane < count; ++lane) {
