@@ -238,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
             "rubric.toml:22: unknown kind of waste 'the grid is too small'; use one of: small grid, sectors loaded, "
             "sectors stored, bank conflicts, one block per multiprocessor"},
         mistake{"case = \"f/2\"", "case = \"f/2\"\nsitting = 2",
-                "rubric.toml:22: no item has predictions in sitting 2; write the sitting of one that has"},
+                "rubric.toml:22: no item has predictions in sitting 2; name a sitting that has some"},
         mistake{"id = \"00_test\"", "id = \"01_other\"",
                 "rubric.toml:2: id is '01_other', but this is the folder of lab 00_test; write id = \"00_test\""},
         mistake{"case = \"f/2\"", "case = \"g/1\"",

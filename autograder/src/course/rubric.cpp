@@ -436,9 +436,9 @@ rubric parse_rubric(const std::string& text, const std::string& name, const std:
       return i.sitting == sitting && !i.predict.empty();
     };
     if (tables[k].has("sitting") && std::none_of(result.items.begin(), result.items.end(), asks))
-      tables[k].fail_at(tables[k].line_of("sitting"),
-                        fmt::format("no item has predictions in sitting {}; write the sitting of one that has",
-                                    result.items[k].sitting));
+      tables[k].fail_at(
+          tables[k].line_of("sitting"),
+          fmt::format("no item has predictions in sitting {}; name a sitting that has some", result.items[k].sitting));
   }
   result.version = hash_of(text + answers);
   std::set<std::string> written;  // entries that the student writes: some item checks them for correctness

@@ -146,7 +146,7 @@ void check_for_answers(const std::filesystem::path& lab, const rubric& rules) {
 void check_crashed(const lab_folder& lab, const rubric& rules, const std::vector<submission>& submissions) {
   for (const item& i : rules.items)
     if (!i.program.empty() && !fs::exists(lab.crashed() / (i.program + ".cu")))
-      throw input_error(fmt::format("rubric.toml: {} is about the program '{}', and there is no crashed/{}.cu", i.id,
+      throw input_error(fmt::format("rubric.toml: {} is about the program '{}', but there is no crashed/{}.cu", i.id,
                                     i.program, i.program));
   // A student's copy has no solution, but may have fixes.
   if (!fs::exists(lab.crashed()) || submissions.empty() || submissions.front().id != "solution") return;

@@ -161,7 +161,7 @@ int see(const settings& s, const std::string& number, const std::string& item) {
 int fill_in_findings(const settings& s, const std::string& number) {
   const lab_folder lab = find_lab(s.source, number);
   const fs::path file = lab.handin() / "findings.toml";
-  if (!fs::exists(file)) throw input_error(fmt::format("lab {} has no findings to fill in; lab 13 has", number));
+  if (!fs::exists(file)) throw input_error(fmt::format("lab {} has no findings to fill in; lab 13 does", number));
   builder make(s.build);
   make.quiet = true;
   build_staff(lab, make);

@@ -226,7 +226,7 @@ class watcher {
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     execv(make_.program("grader").c_str(), arguments.data());
-    throw std::runtime_error("the judge was built again and does not start: run ./course watch again");
+    throw std::runtime_error("the judge was rebuilt but does not start: run ./course watch again");
   }
 
   static std::string heading_of(const std::string& changed) {

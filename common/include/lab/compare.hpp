@@ -11,7 +11,7 @@
 
 namespace lab {
 
-/// |got - want| may be at most absolute + relative * |want|. If both are zero, they must be equal.
+/// |got - want| may be at most absolute + relative * |want|. With both at zero, got and want must be equal.
 struct tolerance {
   double absolute = 0.0;
   double relative = 0.0;

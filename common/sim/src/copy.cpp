@@ -115,7 +115,7 @@ void copy_valid(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
   }
 }
 
-/// Marks pointers to tables of virtual functions that objects bring to the device, and unmarks those that return.
+/// Marks the pointers to virtual tables in objects copied to the device, and unmarks them in objects copied back.
 void mark_tables(char* to, const char* from, std::size_t bytes) {
   constexpr std::size_t most = 1 << 20;  // larger copies are arrays of numbers
   if (bytes > most || !has_virtual_functions() || locate(to).hosts() == locate(from).hosts()) return;

@@ -451,8 +451,9 @@ void host_access(std::uintptr_t address, std::uint64_t site) {
   std::fflush(stdout);
   fmt::print(stderr, "error: {}: host code: {} of {} bytes in device memory{}; {}\n", line_text(site),
              verb(site_operation(site)), site_bytes(site), place_in_allocation(address),
-             library_at_work() ? "CUB calls your operators and iterators on the host here: let them touch none"
-                               : "copy it with cudaMemcpy, or use cudaMallocManaged");
+             library_at_work()
+                 ? "CUB calls your operators and iterators on the host here: they must not access device memory"
+                 : "copy it with cudaMemcpy, or use cudaMallocManaged");
   std::fflush(stderr);
   std::signal(SIGSEGV, SIG_DFL);
   std::raise(SIGSEGV);

@@ -21,9 +21,10 @@ void end_where_stack_is_full(int, siginfo_t* crash, void* context) {
   worker* self = sim_running_worker;
   const auto* at = static_cast<const ucontext_t*>(context);
   if (self && SIM_INTERRUPTED_AT(at) == reinterpret_cast<std::uintptr_t>(crash->si_addr))
-    stop_kernel(fault::trap, reinterpret_cast<const void*>(SIM_INTERRUPTED_CALLER(at)),
-                "call of a function pointer that is null, or not a function's: take the address on the device, in a "
-                "kernel or from a __device__ variable");
+    stop_kernel(
+        fault::trap, reinterpret_cast<const void*>(SIM_INTERRUPTED_CALLER(at)),
+        "call through a pointer that is null or does not point to a function: take the address on the device, in a "
+        "kernel or from a __device__ variable");
   if (self && reinterpret_cast<std::uintptr_t>(crash->si_addr) - self->stacks_begin < max_stacks * stack_bytes)
     self->end_at_full_stack();
   std::signal(SIGSEGV, SIG_DFL);

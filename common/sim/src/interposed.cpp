@@ -25,7 +25,7 @@
 
 extern "C" void sim_host_function(const char* name) {
   sim::stop_kernel(sim::fault::trap, nullptr,
-                   "call of " + std::string(name) + ", a function of the host, which nvcc refuses in a kernel");
+                   "call of " + std::string(name) + ", a host function, which nvcc refuses in a kernel");
   std::abort();
 }
 
@@ -64,8 +64,8 @@ int print_into(char* to, std::size_t most, const char* format, va_list arguments
 void free_by_kernel(void* pointer, const void* pc) {
   if (!free_in_kernel(reinterpret_cast<std::uintptr_t>(pointer)))
     stop_kernel(fault::trap, pc,
-                "free or delete in a kernel of memory that no kernel has allocated with malloc or new, or that is "
-                "already free");
+                "in a kernel, free or delete of memory that no kernel has allocated with malloc or new, or that "
+                "is already free");
 }
 
 }  // namespace

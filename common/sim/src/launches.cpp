@@ -106,8 +106,8 @@ std::string what_is_wrong_with_clusters(const configuration& c) {
     return fmt::format("{} has no thread-block clusters", described_device().name);
   if (blocks == 0 || blocks > 16) return fmt::format("a cluster of {} blocks; it must have 1 to 16", blocks);
   if (c.grid.x % c.cluster.x != 0 || c.grid.y % c.cluster.y != 0 || c.grid.z % c.cluster.z != 0)
-    return fmt::format("a grid of {} x {} x {} blocks is not made of clusters of {} x {} x {}", c.grid.x, c.grid.y,
-                       c.grid.z, c.cluster.x, c.cluster.y, c.cluster.z);
+    return fmt::format("a grid of {} x {} x {} blocks cannot be divided into clusters of {} x {} x {}", c.grid.x,
+                       c.grid.y, c.grid.z, c.cluster.x, c.cluster.y, c.cluster.z);
   return "";
 }
 
@@ -172,7 +172,7 @@ void launch_from_host(const char* kernel, const configuration& config, void (*th
   }
   if (device_of(config.stream) != current_device())
     return refuse_launch(kernel, cudaErrorInvalidResourceHandle,
-                         fmt::format("its stream is device {0}'s, and device {1} is current: call cudaSetDevice({0}) "
+                         fmt::format("its stream is device {0}'s, but device {1} is current: call cudaSetDevice({0}) "
                                      "before the launch",
                                      device_of(config.stream), current_device()),
                          pc);

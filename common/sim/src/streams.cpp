@@ -328,8 +328,8 @@ void check_sources(const void* begin, std::size_t bytes) {
     if (!c.hash || (begin && !c.overlaps(static_cast<const char*>(begin), bytes))) return false;
     if (*c.hash == std::hash<std::string_view>()({c.begin, c.bytes})) return false;
     const std::string what = fmt::format(
-        "the host changed {} bytes of pinned memory while a copy to the device was reading them; wait for an "
-        "event after the copy first",
+        "the host changed {} bytes of pinned memory while a copy to the device was reading them; first wait for "
+        "an event recorded after the copy",
         c.bytes);
     note_fault_of_call(what);
     if (stream_listener) overlaps.push_back({what, 0, c.at});
@@ -696,8 +696,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (event->device != s->device) {
     const source_line at = line_of(reinterpret_cast<std::uintptr_t>(call_of_program()));
     note_fault_of_call(fmt::format(
-        "{}:{}: cudaEventRecord failed with cudaErrorInvalidResourceHandle: the event is device {}'s, and the stream "
-        "device {}'s; create the event while device {} is current",
+        "{}:{}: cudaEventRecord failed with cudaErrorInvalidResourceHandle: the event is device {}'s, but the stream "
+        "is device {}'s; create the event while device {} is current",
         at.file, at.line, event->device, s->device, s->device));
     return fail(cudaErrorInvalidResourceHandle);
   }

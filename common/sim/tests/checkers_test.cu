@@ -1105,7 +1105,7 @@ __global__ void call(function f, float* out) { out[0] = f(1); }
 TEST_F(Checkers, CallsOfNoFunction) {
   const on_device<float> out(1);
   const std::string r = only_report(observe([&] { call<<<1, 1>>>(nullptr, out.data); }));
-  EXPECT_NE(r.find("call of a function pointer that is null"), std::string::npos) << r;
+  EXPECT_NE(r.find("call through a pointer that is null"), std::string::npos) << r;
   EXPECT_NE(r.find("checkers_test.cu:"), std::string::npos) << r;
 }
 

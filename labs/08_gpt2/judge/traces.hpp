@@ -108,7 +108,7 @@ inline std::vector<drawn_record> draw_pass(int64_t kernels, int64_t streams, int
   }
   for (host_thread& on : hosts)
     while (!on.open.empty()) end_range(on);
-  // A long pass is slow, too: neither 32 bits nor a float can hold its times.
+  // A pass with many kernels also gets long times, which neither 32 bits nor a float can hold.
   const int64_t slower = kernels > 1000 ? draw(20'000, 30'000) : 1;
   for (drawn_record& r : all)
     for (int64_t* const time : {&r.start, &r.end}) *time = begin + slower * (*time - begin);

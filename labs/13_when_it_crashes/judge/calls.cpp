@@ -25,7 +25,7 @@ void without_leaks(const F& f) {
                              "; free what it allocates in `stream`, and destroy what it creates");
 }
 
-/// While it exists, notes how many allocations there are whenever this thread's host code in a .cu file stores.
+/// While it exists, counts the live allocations at each store by this thread's host code in a .cu file.
 struct allocation_watcher : lab::host_watcher {
   void see(std::uintptr_t, std::size_t, bool store) override {
     if (!store || std::exchange(busy, true)) return;  // counting may use a submission's instrumented copy of a template

@@ -131,7 +131,7 @@ std::vector<counted_block> count(const std::vector<launched_block>& pass, const 
       push.pRangeName = block.name.c_str();
       check_cupti(cuptiRangeProfilerPushRange(&push));
       block.launch();
-      // What still runs would count for the next range.
+      // Anything still running would count towards the next range.
       if (cudaDeviceSynchronize() != cudaSuccess) throw std::runtime_error("the pass failed");
       auto pop = RANGE_PARAMETERS(counters, PopRange);
       check_cupti(cuptiRangeProfilerPopRange(&pop));

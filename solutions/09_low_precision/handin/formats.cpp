@@ -67,7 +67,7 @@ void pack(std::uint8_t* to, std::size_t group, const Code& code) {
   for (std::size_t i = 0; i < group / 2; ++i) to[i] = static_cast<std::uint8_t>(code(i) | code(i + group / 2) << 4);
 }
 
-/// Takes number i of a group out again.
+/// Extracts number i of a group.
 std::uint8_t unpacked(const std::uint8_t* from, std::size_t group, std::size_t i) {
   return i < group / 2 ? from[i] & 15 : from[i - group / 2] >> 4;
 }

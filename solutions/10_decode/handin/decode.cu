@@ -1,5 +1,5 @@
-// One token at a time: every weight is used once, so all that counts is that each byte comes once and that enough bytes
-// are in flight. Position and token are read from device memory, so one graph serves all tokens. A kernel is launched
+// One token at a time: every weight is used once, so all that counts is to load each byte once and to keep enough bytes
+// in flight. Position and token are read from device memory, so one graph serves all tokens. A kernel is launched
 // before the one before it ends: it loads its first weights, or keys, then waits (programmatic dependent launch). In
 // decode_token, one kernel rotates, appends, attends and joins the parts: each wait costs about two microseconds, and
 // there are five per layer instead of seven.

@@ -170,7 +170,7 @@ class configured_kernel {
   configuration config_;
 };
 /// Braced arguments take the parameter's type, and a literal 0 may be a null pointer. With fewer arguments than
-/// parameters, the kernel has defaults; with more, it is a template whose last parameters they determine.
+/// parameters, the others have defaults; with more, the kernel is a template, and they determine its last parameters.
 template <class Kernel, class Signature, class... Parameters>
 struct configured_kernel<Kernel, Signature, parameters<Parameters...>> : configured_kernel<Kernel, Signature> {
   using base = configured_kernel<Kernel, Signature>;

@@ -85,7 +85,7 @@ TEST_F(SeveralDevices, ALaunchNeedsAStreamOfTheCurrentDevice) {
   ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
   EXPECT_NE(new_fault([&] {
               EXPECT_EQ(cudaEventRecord(event, other), cudaErrorInvalidResourceHandle);
-            }).find("the event is device 0's, and the stream device 2's"),
+            }).find("the event is device 0's, but the stream is device 2's"),
             std::string::npos);
   cudaSetDevice(2);
   ASSERT_EQ(cudaEventCreate(&of_other), cudaSuccess);
