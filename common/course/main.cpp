@@ -53,6 +53,9 @@ To run a program that its own Makefile builds with simcc: make NVCC="$(./course 
       "end a program with sizes made for a GPU in about this many seconds: only some blocks of a long\n"
       "launch run, and the results in memory are incomplete. The summary says which counts are still\n"
       "exact");
+  run_command.add_option("--schedule", r.schedule,
+                         "run blocks, warps and lanes in another order, drawn with this number: some bugs show in one\n"
+                         "order only. The same number gives the same order");
   run_command
       .add_option("--csv", r.csv,
                   "print the launches as `ncu --csv --page raw --print-units base` does, or write them to this file")

@@ -147,6 +147,8 @@ void check(const folders& here, const run_request& r, const std::string& file) {
   if (!is_number(r.sample)) throw usage_error("--sample needs a number: --sample 16 observes one block in 16");
   if (!r.budget.empty() && !is_number(r.budget, "0123456789."))
     throw usage_error("--budget needs a number of seconds: --budget 60");
+  if (!r.schedule.empty() && (!is_number(r.schedule) || r.schedule == "0"))
+    throw usage_error("--schedule needs a positive number: --schedule 1");
   if (!r.budget.empty() && r.sample != "1") throw usage_error("--budget chooses blocks itself; omit --sample");
   if (!r.budget.empty() && r.see) throw usage_error("./course see draws blocks that --budget may leave out; omit it");
   if (!r.before.empty()) {
@@ -164,6 +166,7 @@ void check(const folders& here, const run_request& r, const std::string& file) {
   if (r.backend != "cuda") throw usage_error("no backend '" + r.backend + "'; use sim or cuda");
   if (r.debug) throw usage_error("./course debug is for the simulated device; on a GPU use cuda-gdb, with nvcc -g -G");
   if (r.see) throw usage_error("./course see draws what the simulated device records; omit --backend");
+  if (!r.schedule.empty()) throw usage_error("--schedule is for the simulated device; a GPU has its own order");
   if (!r.budget.empty()) throw usage_error("--budget is for the simulated device; omit it on a GPU");
   if (r.devices != "1")
     throw usage_error("--devices is for the simulated device; on a machine with GPUs set CUDA_VISIBLE_DEVICES");
@@ -184,6 +187,7 @@ void check(const folders& here, const run_request& r, const std::string& file) {
   set("SIM_DEVICES", r.devices, r.devices != "1");
   set("SIM_SAMPLE", r.sample, false);
   set("SIM_BUDGET", r.budget, !r.budget.empty());
+  set("SIM_SCHEDULE", r.schedule, !r.schedule.empty());
   set("SIM_CSV", r.csv, !r.csv.empty());
   set("SIM_SEE", r.page.string(), !r.page.empty());
   set("SIM_SEE_BEFORE", r.before.string(), !r.before.empty());

@@ -25,7 +25,7 @@ struct folders {
 struct run_request {
   words given;      ///< files, and options of nvcc
   words arguments;  ///< the program's
-  std::string backend = "sim", device = "h200", devices = "1", sample = "1", budget;
+  std::string backend = "sim", device = "h200", devices = "1", sample = "1", budget, schedule;
   std::string csv;        ///< "-" for the standard output
   fs::path page, before;  ///< for see
   fs::path commands;      ///< for debug: a script

@@ -94,8 +94,12 @@ outcome worker::go_on_with(running_block& block) {
   for (unsigned round = 1;; ++round) {
     progressed_ = false;
     look_ = block.waits || round % look_every == 0;
-    for (unsigned first = 0; first < count; first += lanes_per_warp)
+    const unsigned warps = (count + lanes_per_warp - 1) / lanes_per_warp;
+    const auto begin = static_cast<unsigned>(drawn(warps, block.number, round));
+    for (unsigned i = 0; i < warps; ++i) {
+      const unsigned first = (begin + i < warps ? begin + i : begin + i - warps) * lanes_per_warp;
       run_warp(first, std::min<unsigned>(lanes_per_warp, count - first));
+    }
     if (kernel_aborted_) break;
     block_progressed_ |= progressed_;
     if (release_barrier()) {
@@ -170,7 +174,8 @@ void worker::run_warp(unsigned first, unsigned count) {
     // Under a debugger, run only lanes in step, the leader first. Not in every round: the leader may wait for another
     // lane.
     if (debugged.attached && turn % look_every != 0) waiting |= ~lanes_in_step(first, count);
-    const unsigned from = debugged.attached && leader_ >= 0 ? static_cast<unsigned>(leader_) - first : 0;
+    const unsigned from = debugged.attached && leader_ >= 0 ? static_cast<unsigned>(leader_) - first
+                                                            : static_cast<unsigned>(drawn(count, first, turn));
     for (unsigned i = 0; i < count && !kernel_aborted_; ++i) {
       const unsigned lane = from + i < count ? from + i : from + i - count;
       thread_state& t = threads()[first + lane];

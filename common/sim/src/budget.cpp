@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 #include "basic_blocks.hpp"
@@ -48,19 +49,42 @@ std::uint64_t in_steps(std::uint64_t n, std::uint64_t blocks, std::uint64_t step
   return n;
 }
 
+/// The n-th block in an order drawn with SIM_SCHEDULE: n * step + begin, where step and the number of blocks share no
+/// factor.
+std::uint64_t in_drawn_order(std::uint64_t n, std::uint64_t blocks) {
+  std::uint64_t step = drawn(blocks, blocks) + 1;
+  while (std::gcd(step, blocks) != 1) ++step;
+  using wide = unsigned __int128;
+  return static_cast<std::uint64_t>((wide{n} * step + drawn(blocks)) % blocks);
+}
+
+/// The positive number in a setting; 0 if it is not set.
+double positive(const char* name, const char* what) {
+  const char* wanted = setting(name);
+  if (!wanted) return 0;
+  char* end = nullptr;
+  const double given = std::strtod(wanted, &end);
+  if (*end == '\0' && given > 0 && given < 1e9) return given;
+  fmt::print(stderr, "simulated device: {}={} is not a {}; set it to one, such as 60\n", name, wanted, what);
+  std::exit(2);
+}
+std::uint64_t schedule() {
+  static const auto seed = static_cast<std::uint64_t>(positive("SIM_SCHEDULE", "positive number"));
+  return seed;
+}
+
 }  // namespace
 
+bool is_order_drawn() { return schedule() != 0; }
+std::uint64_t drawn(std::uint64_t choices, std::uint64_t block, std::uint64_t round) {
+  if (schedule() == 0) return 0;
+  std::uint64_t x = schedule() + (block << 20) + round;  // SplitMix64
+  for (const std::uint64_t factor : {0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu}) x = (x ^ (x >> 30)) * factor;
+  return (x ^ (x >> 31)) % choices;
+}
+
 double budget_seconds() {
-  static const double seconds = [] {
-    const char* wanted = setting("SIM_BUDGET");
-    if (!wanted) return 0.0;
-    char* end = nullptr;
-    const double given = std::strtod(wanted, &end);
-    if (*end == '\0' && given > 0 && given < 1e9) return given;
-    fmt::print(stderr, "simulated device: SIM_BUDGET={} is not a number of seconds; set it to one, such as 60\n",
-               wanted);
-    std::exit(2);
-  }();
+  static const double seconds = positive("SIM_BUDGET", "number of seconds");
   return seconds;
 }
 bool memory_is_partial() { return partial; }
@@ -110,9 +134,10 @@ block_schedule::turn block_schedule::next(std::uint64_t together) {
     if (!apart) ++turns_before_;
     if (leaves_last) last_to_come_ = true;
     const bool all_run = seconds_ == std::numeric_limits<double>::infinity();
-    const std::uint64_t which = all_run && last_block_first ? blocks_ - together - number
-                                : all_run && together == 1  ? in_steps(number, blocks_, between_blocks)
-                                                            : number;
+    const std::uint64_t which = all_run && last_block_first                    ? blocks_ - together - number
+                                : all_run && together == 1 && is_order_drawn() ? in_drawn_order(number, blocks_)
+                                : all_run && together == 1 ? in_steps(number, blocks_, between_blocks)
+                                                           : number;
     return {which, std::min(stride, rest) - leaves_last, apart, rest == 1};
   }
   if (!last_to_come_.exchange(false)) return {};

@@ -1,4 +1,6 @@
-// With SIM_BUDGET=SECONDS, decides how much of each launch runs (./course run --budget).
+// With SIM_BUDGET=SECONDS, decides how much of each launch runs (./course run --budget); with SIM_SCHEDULE=N, in what
+// order
+// (--schedule).
 #pragma once
 
 #include <algorithm>
@@ -53,6 +55,11 @@ class block_schedule {
   std::uint64_t blocks_apart_ = 0;
   bool mixed_ = false;
 };
+
+/// A number below `choices`, drawn with SIM_SCHEDULE for this block and round; 0 without it.
+std::uint64_t drawn(std::uint64_t choices, std::uint64_t block = 0, std::uint64_t round = 0);
+/// Whether SIM_SCHEDULE is set: one worker then runs all blocks, so that a run can be repeated.
+bool is_order_drawn();
 
 /// The seconds that the launch may take; infinite without SIM_BUDGET.
 double seconds_for(const launched& what);

@@ -260,7 +260,7 @@ class pool {
     const char* wanted = setting("SIM_THREADS");
     unsigned count =
         wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : std::thread::hardware_concurrency();
-    count = debugged.attached ? 1 : std::clamp(count, 1u, 64u);
+    count = debugged.attached || is_order_drawn() ? 1 : std::clamp(count, 1u, 64u);
     for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { serve(); });
   }
   ~pool() {

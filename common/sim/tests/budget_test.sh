@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SIM_BUDGET: programs that would take too long end in time and say what they omitted; quick programs are unchanged.
+# SIM_SCHEDULE: other orders, the same for the same number.
 #   budget_test.sh SIMCC
 set -euo pipefail
 place=$(mktemp -d)
@@ -87,4 +88,44 @@ grep -qE '^copy +64 +[0-9]+ +[0-9]+ of [0-9]+  (as in the previous launch|extrap
 run chained
 SIM_BUDGET=soon ./program small >out 2>err && fail "SIM_BUDGET=soon is accepted"
 grep -q 'SIM_BUDGET=soon is not a number of seconds' err || fail "SIM_BUDGET=soon: no clear error"
-echo "programs end in time, and say what they left out"
+
+# The order of blocks, warps and lanes. The block's index of the last to come is right in the usual order alone.
+cat >order.cu <<'END_OF_PROGRAM'
+#include <cstdio>
+__global__ void take_turns(int* turns, int* taken) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  turns[i] = atomicAdd(taken, 1);
+}
+__global__ void append(int* list, int* end) {
+  if (threadIdx.x == 0) list[atomicAdd(end, blockIdx.x + 1) - blockIdx.x * (blockIdx.x + 1) / 2] = 1;
+}
+int main() {
+  constexpr int blocks = 50, threads = 70, n = blocks * threads;
+  static int turns[n];
+  int *on_device, *taken, *list;
+  cudaMalloc(&on_device, sizeof turns);
+  cudaMalloc(&taken, 2 * sizeof *taken);
+  cudaMalloc(&list, sizeof *list);
+  cudaMemset(taken, 0, 2 * sizeof *taken);
+  take_turns<<<blocks, threads>>>(on_device, taken);
+  cudaMemcpy(turns, on_device, sizeof turns, cudaMemcpyDeviceToHost);
+  for (const int t : turns) std::printf("%d ", t);
+  append<<<blocks, 32>>>(list, taken + 1);
+  if (cudaDeviceSynchronize() == cudaSuccess) cudaFree(on_device), cudaFree(taken), cudaFree(list);
+}
+END_OF_PROGRAM
+"$1" order.cu -o order
+for n in "" 1 1 2; do
+  SIM_THREADS=1 SIM_SCHEDULE=$n ./order >"turns$n" 2>"err$n" || [[ -n $n ]] || fail "the usual order fails"
+  [[ $(tr ' ' '\n' <"turns$n" | sort -n | uniq | grep -c .) == 3500 ]] || fail "schedule '$n' does not run each thread once"
+  [[ $n != 1 || ! -e again ]] || cmp -s turns1 again || fail "the same number gives another order"
+  [[ $n != 1 ]] || cp turns1 again
+done
+[[ $(cat turns) == "$(seq -s ' ' 0 3499) " ]] || fail "the usual order is another one"
+! cmp -s turns1 turns2 || fail "two numbers give the same order"
+for n in 1 2; do grep -q 'out of bounds' "err$n" || fail "schedule $n does not show the bug"; done
+of_block=$(tr ' ' '\n' <turns1 | head -n 70)
+[[ $of_block != $(sort -n <<<"$of_block") ]] || fail "a block's threads run in order"
+SIM_SCHEDULE=any ./order >out 2>err && fail "SIM_SCHEDULE=any is accepted"
+grep -q 'SIM_SCHEDULE=any is not a positive number' err || fail "SIM_SCHEDULE=any: no clear error"
+echo "programs end in time, say what they left out, and run in other orders"
