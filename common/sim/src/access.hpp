@@ -1,8 +1,10 @@
 // One lane's access, as the hooks record it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace sim {
 
@@ -35,7 +37,7 @@ extern "C" const char __executable_start[];  // defined by the linker: the progr
 /// size in bytes (8), the operation (8), and the lane's call depth as a distance on its stack (16).
 struct access {
   std::uint64_t site;
-  std::uintptr_t address;
+  std::uintptr_t address;  ///< of a store: see hash_of_value
 };
 constexpr std::uint64_t site_mask = 0xffff'ffff'ffff;
 inline std::uint64_t make_site(std::uintptr_t pc, std::size_t bytes, operation op, std::uint64_t depth = 0) {
@@ -65,5 +67,14 @@ constexpr strength site_strength(std::uint64_t site) {
   return site_operation(site) == operation::atomic ? strength::atomic : static_cast<strength>((site >> 46) & 3);
 }
 constexpr std::uint64_t site_depth(std::uint64_t site) { return site >> 48; }
+
+/// Above the address of a plain store in its record: 16 bits of a hash of the value that it replaces.
+constexpr unsigned address_bits = 48;
+constexpr std::uintptr_t address_mask = (std::uintptr_t{1} << address_bits) - 1;
+[[gnu::always_inline]] inline std::uint64_t hash_of_value(std::uintptr_t address, std::size_t bytes) {
+  std::uint64_t parts[2] = {};
+  std::memcpy(parts, reinterpret_cast<const void*>(address), std::min(bytes, sizeof parts));
+  return ((parts[0] + (parts[1] << 7)) * 0x9e37'79b9'7f4a'7c15) >> address_bits;
+}
 
 }  // namespace sim

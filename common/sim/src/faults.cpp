@@ -222,9 +222,13 @@ std::string describe(const launched& where, const fault_report& r) {
   const std::string access = fmt::format("{} of {} bytes", verb(op), site_bytes(r.site));
   const char* memory = r.where == space::global ? "global" : "shared";
   const std::string place = r.place.empty() ? place_of(r) : r.place;
-  const char* barrier_between = r.other != party::thread_of_warp
-                                    ? "__syncthreads() between the two"
-                                    : "__syncwarp() between the two (or __syncthreads() if other warps share the data)";
+  const bool one_store = op == operation::store && (r.site & 0xffff'ffff) == (r.other_site & 0xffff'ffff);
+  const std::string advice =
+      one_store ? "they store different values, and any of them may remain; let one thread store"
+      : r.other != party::thread_of_warp
+          ? "put __syncthreads() between the two" + missing_fence(where, r, "__threadfence_block()")
+          : "put __syncwarp() between the two (or __syncthreads() if other warps share the data)" +
+                missing_fence(where, r, "__threadfence_block()");
   std::string what;
   switch (r.what) {
     case fault::out_of_bounds:
@@ -270,10 +274,9 @@ std::string describe(const launched& where, const fault_report& r) {
       break;
     case fault::block_race:
       what =
-          r.where == space::global
-              ? fmt::format("race between threads of a block: {}{}, and {} by thread {} at {}; put {}{}", access, place,
-                            verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
-                            line_text(r.other_site), barrier_between, missing_fence(where, r, "__threadfence_block()"))
+          r.where == space::global ? fmt::format("race between threads of a block: {}{}, and {} by thread {} at {}; {}",
+                                                 access, place, verb(site_operation(r.other_site)),
+                                                 coordinates(r.other_thread, block), line_text(r.other_site), advice)
           : r.other == party::reading_copy || r.other == party::reading_product
               ? fmt::format(
                     "race in shared memory: {} at byte {} of its array, which {} that thread {} issued at {} may "
@@ -287,9 +290,9 @@ std::string describe(const launched& where, const fault_report& r) {
                     "has completed (by thread {} at {}); wait for the copy (__pipeline_wait_prior, or its mbarrier), "
                     "and put __syncthreads() after the wait",
                     access, r.address, coordinates(r.other_thread, block), line_text(r.other_site))
-              : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; put {}{}",
-                            access, r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
-                            line_text(r.other_site), barrier_between, missing_fence(where, r, "__threadfence_block()"));
+              : fmt::format("race in shared memory: {} at byte {} of its array, and {} by thread {} at {}; {}", access,
+                            r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
+                            line_text(r.other_site), advice);
       break;
     case fault::global_race:
       what = fmt::format(

@@ -183,9 +183,10 @@ void worker::remember_state(thread_state& thread, const lane_records& records) {
   const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(records.write - records.begin, 32);
   for (const access* a = records.write - recent; a != records.write; ++a) {
     if (site_operation(a->site) >= operation::order) continue;  // has a number instead of an address
-    mix(a->address);                                            // also for an incomplete copy
-    if (site_operation(a->site) <= operation::atomic && a->address % word_bytes == 0 && site_bytes(a->site) >= 4)
-      mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(a->address), __ATOMIC_RELAXED));
+    const std::uintptr_t address = a->address & address_mask;
+    mix(address);  // also for an incomplete copy
+    if (site_operation(a->site) <= operation::atomic && address % word_bytes == 0 && site_bytes(a->site) >= 4)
+      mix(__atomic_load_n(reinterpret_cast<const std::uint32_t*>(address), __ATOMIC_RELAXED));
   }
   if (block_->pasts.empty()) block_->pasts.resize(threads().size());
   past& been_in = block_->pasts[static_cast<std::size_t>(&thread - threads().data())];

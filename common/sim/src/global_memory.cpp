@@ -161,7 +161,8 @@ void observer::count_by_allocation(operation op, std::span<const std::uintptr_t>
                                                          std::span<const std::uint8_t> lanes,
                                                          const warp_position& where,
                                                          std::span<const touched_sector> sectors, std::uintptr_t low,
-                                                         std::uintptr_t high, bool row, std::uintptr_t base) {
+                                                         std::uintptr_t high, bool row, bool distinct,
+                                                         std::uintptr_t base) {
   for (std::size_t i = 0; i < sectors.size(); ++i) {
     const std::uintptr_t s = sectors[i].sector - base / sector_bytes;
     const conflict found = use_sector(s, sectors[i].words, site, where);
@@ -181,6 +182,7 @@ void observer::count_by_allocation(operation op, std::span<const std::uintptr_t>
                       before->first_thread == where.first_thread && before->lanes == mask;
     if (!same) check_block(site, a, lanes, *before, where);  // usually there is only the thread's own access
   }
+  if (!distinct && site_operation(site) == operation::store) check_within(site, a, lanes, where);
   recent_accesses::entry& entered = accesses_.add(warp);
   entered.site = site;
   entered.block = static_cast<std::uint32_t>(where.block);
@@ -262,7 +264,8 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   if (low < entry.begin || high > entry.end) {
     const program_range variables = program_data();
     if (low - variables.begin < variables.bytes && high - variables.begin <= variables.bytes)
-      return check_races(site, a, lanes, where, {sectors, count}, low, high, row, variables.begin - heap_bytes);
+      return check_races(site, a, lanes, where, {sectors, count}, low, high, row, different == a.size(),
+                         variables.begin - heap_bytes);
     const allocation* home = find_allocation(low);
     if (!home || high > home->end || !may_access(current_device(), *home)) {
       count_by_allocation(op, a, bytes);
@@ -314,7 +317,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
       for (; i < count && sectors[i].sector / 4 == line; ++i) in_line |= 1u << (sectors[i].sector % 4);
       counted->link_stored += link_bytes(in_line, op, words);
     }
-  check_races(site, a, lanes, where, {sectors, count}, low, high, row, heap_base);
+  check_races(site, a, lanes, where, {sectors, count}, low, high, row, different == a.size(), heap_base);
 
   std::uint8_t* valid = shadow().valid;
   const bool whole_words = (bytes % word_bytes == 0) && (bits % word_bytes == 0);

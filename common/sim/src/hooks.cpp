@@ -234,6 +234,7 @@ void check_variable(worker& self, std::uint64_t site, std::uintptr_t address) {
                                            address - self->coordinates_begin >= self->coordinates_bytes)) [[likely]] {
     if (address & (bytes - 1)) [[unlikely]]
       misaligned(*self, site, address);
+    if (op == operation::store) address |= hash_of_value(address, bytes) << address_bits;
   } else if (self->stack_top - address <= stack_bytes) {
     site = at_operation(site, operation::local);
   } else {

@@ -17,9 +17,8 @@ void worker::check_index(std::uint64_t site, unsigned lane, const access* next, 
   };
   while (next != end && says_nothing(*next)) ++next;
   // Shared memory checks the access itself: an index beyond a row may reach the array's next row.
-  if (next != end &&
-      (next->address - shared_begin < shared_bytes ||
-       in_one_variable(next->address - index * site_bytes(next->site), next->address)) &&
+  const std::uintptr_t at = next != end ? next->address & address_mask : 0;
+  if (next != end && (at - shared_begin < shared_bytes || in_one_variable(at - index * site_bytes(next->site), at)) &&
       line_of(site_pc(site)) == line_of(site_pc(next->site)))
     return;
   observer_.report(fault::local_bounds, site, space::none, {block_->number, warp_first_}, lane, 0,
@@ -80,6 +79,7 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
   std::uint8_t lanes[lanes_per_warp];
   const warp_position where{block_->number, first};
   warp_first_ = first;
+  observer_.begin_merge(records_.data());
   bool interrupted = false;
   for (;;) {
     std::ptrdiff_t steps = record_capacity;  // steps for which every lane has a record
@@ -109,9 +109,10 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
       for (unsigned i = 0; i < n; ++i) {
         const access& a = next[i][step];
         different |= a.site ^ site;
-        addresses[i] = a.address;
+        addresses[i] = a.address & address_mask;
       }
       if (different != 0) break;
+      observer_.come_from(next, step);
       observer_.instruction(site, {addresses, n}, {alive, n}, where);
     }
     for (unsigned i = 0; i < n; ++i) head[alive[i]] += step;
@@ -137,16 +138,19 @@ bool worker::put_together(unsigned first, unsigned count, bool all) {
         site = a->site;
       }
     }
+    const access* from[lanes_per_warp];
     unsigned group = 0;
     for (unsigned i = 0; i < n; ++i) {
       const unsigned lane = alive[i];
       if (head[lane]->site != site) continue;
-      addresses[group] = head[lane]->address;
+      from[group] = head[lane];
+      addresses[group] = head[lane]->address & address_mask;
       lanes[group++] = static_cast<std::uint8_t>(lane);
       ++head[lane];
     }
+    observer_.come_from(from, 0);
     if (site_operation(site) == operation::index)
-      for (unsigned i = 0; i < group; ++i) check_index(site, lanes[i], head[lanes[i]], end[lanes[i]], addresses[i]);
+      for (unsigned i = 0; i < group; ++i) check_index(site, lanes[i], head[lanes[i]], end[lanes[i]], from[i]->address);
     else
       observer_.instruction(site, {addresses, group}, {lanes, group}, where);
   }

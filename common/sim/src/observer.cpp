@@ -176,6 +176,7 @@ void observer::observe(std::uint64_t site, std::span<const std::uintptr_t> addre
   for (std::uintptr_t a : addresses) in_shared += is_shared(a);
   if (in_shared == 0) return global(site, addresses, lanes, where);
   if (in_shared == addresses.size()) return shared(site, addresses, lanes, where);
+  heads_ = nullptr;                        // the lanes' positions change
   for (const bool want : {false, true}) {  // a generic pointer may point to either
     std::vector<std::uintptr_t> a;
     std::vector<std::uint8_t> l;

@@ -1,6 +1,7 @@
 // Observes warp instructions: counts sectors and wavefronts, and finds faults.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,6 +19,7 @@
 namespace sim {
 
 struct recorded_block;
+struct lane_records;
 
 /// Identifies a warp: enough to name a thread in a report.
 struct warp_position {
@@ -146,6 +148,13 @@ class observer {
     observe(site, addresses, lanes, where);
   }
 
+  /// Where to find the records of the next instructions of a warp: those of all its lanes, and of each instruction's.
+  void begin_merge(const lane_records* of_warp) { records_ = of_warp; }
+  void come_from(const access* const* heads, std::ptrdiff_t step) {
+    heads_ = heads;
+    step_ = step;
+  }
+
   /// Checks such instructions without counting them.
   void note_mbarrier_access(std::uintptr_t pc) { mbarrier_accesses_.insert(pc); }
 
@@ -260,7 +269,8 @@ class observer {
   bool read_words(cached_site& entry, std::uint64_t site, lane_pattern pattern, std::span<const std::uintptr_t> a,
                   std::span<const std::uint8_t> lanes, const warp_position& where);
   void check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
-                    std::uintptr_t address, const warp_position& where);
+                    std::uintptr_t address, const warp_position& where, std::optional<std::size_t> position = {});
+  bool changes_value(std::size_t position, std::uint32_t lane) const;
 
   /// A sector with a possible race, and its words.
   struct touched_sector {
@@ -269,7 +279,7 @@ class observer {
   };
   void check_races(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                    const warp_position& where, std::span<const touched_sector> sectors, std::uintptr_t low,
-                   std::uintptr_t high, bool row, std::uintptr_t base);
+                   std::uintptr_t high, bool row, bool distinct, std::uintptr_t base);
   struct conflict {
     std::uint8_t words = 0;
     fault what = fault::global_race;
@@ -278,6 +288,8 @@ class observer {
   conflict use_sector(std::uintptr_t sector, std::uint8_t words, std::uint64_t site, const warp_position& where);
   void check_block(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                    const recent_accesses::entry& before, const warp_position& where);
+  void check_within(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
+                    const warp_position& where);
   conflict conflict_with(const sector_use& use, std::uint8_t words, const warp_position& where) const;
   sector_use note(std::atomic<sector_use>& cell, std::uint8_t words, std::uint32_t block) const;
   void report_conflict(const conflict& c, std::uintptr_t sector, std::uint64_t site,
@@ -323,6 +335,9 @@ class observer {
     std::size_t most, bytes;  ///< the most that a launch can have, and the size of this one
   } dynamic_{};
   block_shadow* block_ = nullptr;
+  const lane_records* records_ = nullptr;
+  const access* const* heads_ = nullptr;
+  std::ptrdiff_t step_ = 0;
   std::uint32_t block_epochs_ = 0;
   std::vector<shared_array> arrays_;
   std::vector<std::size_t> first_word_;  ///< by array, in block_shadow

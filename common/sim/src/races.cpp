@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "addresses.hpp"
+#include "blocks.hpp"
 #include "observer.hpp"
 #include "program.hpp"
 
@@ -12,6 +13,21 @@ bool distinct_words(std::span<const std::uintptr_t> a) {
   std::uintptr_t sorted[lanes_per_warp];
   std::copy(a.begin(), a.end(), sorted);
   return distinct({sorted, a.size()}) == a.size();
+}
+
+fault_report race_in_block(std::uint64_t site, std::uint32_t thread, std::uint64_t other_site, std::uint32_t other,
+                           std::uintptr_t address, const warp_position& where) {
+  fault_report r;
+  r.what = fault::block_race;
+  r.site = site & site_mask;
+  r.where = space::global;
+  r.block = where.block;
+  r.thread = thread;
+  r.address = address;
+  r.other_site = other_site & site_mask;
+  r.other_thread = other;
+  r.other = thread / lanes_per_warp == other / lanes_per_warp ? party::thread_of_warp : party::thread;
+  return r;
 }
 
 }  // namespace
@@ -86,9 +102,10 @@ void observer::check_block(std::uint64_t site, std::span<const std::uintptr_t> a
                            const recent_accesses::entry& before, const warp_position& where) {
   const operation op = site_operation(site), other_op = site_operation(before.site);
   if (op == operation::load && other_op == operation::load) return;
-  // Skip flags, and one instruction in several threads, where any thread's store may win.
+  // Skip flags, and one instruction in several threads, where any thread's store may win, unless the values differ.
   if (site_strength(site) != strength::plain && site_strength(before.site) != strength::plain) return;
-  if (op != operation::load && static_cast<std::uint32_t>(site) == static_cast<std::uint32_t>(before.site)) return;
+  const bool same_site = static_cast<std::uint32_t>(site) == static_cast<std::uint32_t>(before.site);
+  if (same_site && op != operation::load && op != operation::store) return;
   if (before.block != static_cast<std::uint32_t>(where.block)) return;
   const bool same_warp = before.first_thread == where.first_thread;
   if (same_warp && before.sync != block_->syncs[where.first_thread / lanes_per_warp]) return;
@@ -116,20 +133,37 @@ void observer::check_block(std::uint64_t site, std::span<const std::uintptr_t> a
       if (address(j) >= a[i] + bytes || address(j) + other_bytes <= a[i]) continue;
       const std::uint32_t thread = where.first_thread + lanes[i], other = before.first_thread + other_lanes[j];
       if (thread == other || block_->order.ordered(other, detail ? detail->clock[j] : before.clock, thread)) continue;
-      fault_report r;
-      r.what = fault::block_race;
-      r.site = site & site_mask;
-      r.where = space::global;
-      r.block = where.block;
-      r.thread = thread;
-      r.address = std::max(a[i], address(j));
-      r.other_site = before.site & site_mask;
-      r.other_thread = other;
-      r.other = same_warp ? party::thread_of_warp : party::thread;
-      counts_.add(r);
+      if (same_site && op == operation::store && (bytes != other_bytes || !changes_value(i, lanes[i]))) break;
+      counts_.add(race_in_block(site, thread, before.site, other, std::max(a[i], address(j)), where));
       return;
     }
   }
+}
+
+/// Reports if threads of a warp store different values to one address by this instruction.
+void observer::check_within(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
+                            const warp_position& where) {
+  for (std::size_t i = 1; i < a.size(); ++i) {
+    const auto other = static_cast<std::size_t>(std::find(a.begin(), a.end(), a[i]) - a.begin());
+    if (other == i || !changes_value(i, lanes[i])) continue;
+    return counts_.add(
+        race_in_block(site, where.first_thread + lanes[i], site, where.first_thread + lanes[other], a[i], where));
+  }
+}
+
+/// Whether a store of one of an instruction's lanes replaced another value than the one there now, and one that the
+/// lane did not store itself. The lanes run one after another up to the next barrier, and are merged before the next
+/// warp.
+bool observer::changes_value(std::size_t position, std::uint32_t lane) const {
+  if (!heads_) return false;
+  const access* const record = heads_[position] + step_;
+  const std::uintptr_t address = record->address & address_mask;
+  if (site_operation(record->site) != operation::store || site_strength(record->site) != strength::plain ||
+      record->address >> address_bits == hash_of_value(address, site_bytes(record->site)))
+    return false;
+  return std::none_of(static_cast<const access*>(records_[lane].begin), record, [&](const access& before) {
+    return site_operation(before.site) == operation::store && (before.address & address_mask) == address;
+  });
 }
 
 void observer::report_conflict(const conflict& c, std::uintptr_t sector, std::uint64_t site,

@@ -199,7 +199,7 @@ bool observer::read_words(cached_site& entry, std::uint64_t site, lane_pattern p
 
 /// Finds races with threads that have touched this word since the last barrier.
 void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t bytes, std::uint16_t thread,
-                            std::uintptr_t address, const warp_position& where) {
+                            std::uintptr_t address, const warp_position& where, std::optional<std::size_t> position) {
   shared_word& w = block_->words[word];
   const operation op = site_operation(site);
   const strength how = site_strength(site);
@@ -255,8 +255,10 @@ void observer::check_shared(std::uint64_t site, std::size_t word, std::uint8_t b
       for_each_byte(note);
     return;
   }
-  // If one instruction stores in several threads, any store may win.
-  if (written && w.write_site != pc) race(w.write_site, w.writer, written_by, w.write_strength);
+  // If one instruction stores in several threads, any store may win: that matters if the values differ.
+  if (written && (w.write_site != pc ||
+                  (position && (w.write_bytes & bytes) == bytes && changes_value(*position, thread % lanes_per_warp))))
+    race(w.write_site, w.writer, written_by, w.write_strength);
   if (how == strength::atomic) {  // may run beside other atomics, but not beside a plain store before them
     if (w.write_epoch == epoch && w.write_strength == strength::plain) {
       block_->stores.resize(block_->words.size());
@@ -362,7 +364,7 @@ void observer::shared(std::uint64_t site, std::span<const std::uintptr_t> a, std
       const bool reads = op == operation::load || op == operation::atomic;
       initialised &= !reads || (valid & mask) == mask;
       if (op != operation::load && op != operation::copy) valid |= mask;
-      check_shared(site, word, mask, thread, offset, where);
+      check_shared(site, word, mask, thread, offset, where, i);
       b += n;
     }
     if (initialised) continue;

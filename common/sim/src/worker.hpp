@@ -92,7 +92,7 @@ class worker {
     const access* const begin = records_[lane_number()].begin;
     const auto recent = std::min<std::ptrdiff_t>(write - begin, 64);
     const auto last = std::find_if(std::reverse_iterator(write), std::reverse_iterator(write - recent),
-                                   [&](const access& a) { return a.address == address; });
+                                   [&](const access& a) { return (a.address & address_mask) == address; });
     if (last.base() == write - recent || site_operation(last->site) != operation::load) return;
     counts().compared_loads.insert(static_cast<std::uint32_t>(last->site));
   }

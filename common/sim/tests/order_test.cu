@@ -300,4 +300,56 @@ TEST_F(Order, GlobalMemoryOfABlock) {
   EXPECT_NE(r.find("put __syncthreads() between"), std::string::npos) << r;
 }
 
+// ---- one instruction that stores in several threads: any store may win, so a race only if the values differ
+
+enum class values { equal, of_lane, of_warp };
+
+template <class T, values Which, bool Shared>
+__global__ void store_by_all(int* out, int* memory) {
+  T* data = reinterpret_cast<T*>(data_of<Shared>(memory));
+  data[3] = static_cast<T>(Which == values::equal ? 7 : Which == values::of_lane ? threadIdx.x % 32 : threadIdx.x / 32);
+  __syncthreads();
+  out[threadIdx.x] = static_cast<int>(data[3]);
+}
+template <bool Shared>
+__global__ void store_the_same_sequence(int* out, int* memory) {
+  int* data = data_of<Shared>(memory);
+  for (int i = 0; i < 5; ++i) data[0] = i * out[0];
+  data[1 + threadIdx.x / 2] = out[0] + threadIdx.x / 2;
+}
+template <missing Piece, bool Shared>
+__global__ void store_in_turn(int* out, int* memory) {
+  int* data = data_of<Shared>(memory);
+  for (int i = 0; i < 64; ++i) {
+    if (threadIdx.x == i) data[0] = i;
+    if (Piece == missing::nothing) __syncthreads();
+  }
+}
+
+template <class T, bool Shared>
+void expect_race_of_different_values() {
+  expect_no_race(store_by_all<T, values::equal, Shared>);
+  expect_no_race(store_by_all<T, values::of_warp, Shared>, 32);
+  const std::string advice = "they store different values, and any of them may remain; let one thread store";
+  expect_race(store_by_all<T, values::of_lane, Shared>, 2, advice);
+  expect_race(store_by_all<T, values::of_lane, Shared>, 32, advice);
+  expect_race(store_by_all<T, values::of_warp, Shared>, 64, advice);
+}
+
+TEST_F(Order, StoresByOneInstruction) {
+  expect_race_of_different_values<char, true>();
+  expect_race_of_different_values<char, false>();
+  expect_race_of_different_values<short, false>();
+  expect_race_of_different_values<int, true>();
+  expect_race_of_different_values<int, false>();
+  expect_race_of_different_values<double, true>();
+  expect_race_of_different_values<double, false>();
+  expect_no_race(store_the_same_sequence<true>);
+  expect_no_race(store_the_same_sequence<false>);
+  expect_no_race(store_in_turn<missing::nothing, true>);
+  expect_no_race(store_in_turn<missing::nothing, false>);
+  expect_race(store_in_turn<missing::barrier, true>);
+  expect_race(store_in_turn<missing::barrier, false>);
+}
+
 }  // namespace
