@@ -118,9 +118,11 @@ void observer::bulk_global(std::uint64_t site, const bulk_access& access, std::u
                                                    (1u << first % sector_bytes / word_bytes));
       counts.sectors += s != std::exchange(last_sector, s);
       const std::uintptr_t sector = s - heap_base / sector_bytes;
-      const conflict found = use_sector(sector, words, make_site(0, 0, op), where);
+      const conflict found =
+          use_words(shadow().sectors[sector], &shadow().sectors[sector ^ 1], words, make_site(0, 0, op), where);
       const std::uintptr_t address = first;
-      if (found.words != 0) report_conflict(found, sector, plain, {&address, 1}, {&lane, 1}, where);
+      if (found.words != 0)
+        report_conflict(found, s * sector_bytes, word_bytes, plain, {&address, 1}, {&lane, 1}, where);
     }
   }
   counts.ideal_sectors += (rows.existing_bytes() + sector_bytes - 1) / sector_bytes;

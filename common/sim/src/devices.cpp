@@ -104,6 +104,10 @@ struct variables {
       shadow().sectors[s].stored.store({}, std::memory_order_relaxed);
       shadow().sectors[s].loaded.store({}, std::memory_order_relaxed);
     }
+    for (std::uintptr_t i = first / bytes_per_mask; i <= last / bytes_per_mask; ++i) {
+      shadow().bytes[i].stored.store({}, std::memory_order_relaxed);
+      shadow().bytes[i].loaded.store({}, std::memory_order_relaxed);
+    }
   }
   void bring(int device) {
     if (device == resident) return;

@@ -165,9 +165,10 @@ void observer::count_by_allocation(operation op, std::span<const std::uintptr_t>
                                                          std::uintptr_t base) {
   for (std::size_t i = 0; i < sectors.size(); ++i) {
     const std::uintptr_t s = sectors[i].sector - base / sector_bytes;
-    const conflict found = use_sector(s, sectors[i].words, site, where);
-    if (found.words != 0) report_conflict(found, s, site, a, lanes, where);
+    const conflict found = use_words(shadow().sectors[s], &shadow().sectors[s ^ 1], sectors[i].words, site, where);
+    if (found.words != 0) report_conflict(found, sectors[i].sector * sector_bytes, word_bytes, site, a, lanes, where);
   }
+  if (site_bytes(site) < word_bytes) check_bytes(site, a, lanes, where, base);
   const std::uint32_t warp = where.first_thread / lanes_per_warp, mask = mask_of(lanes);
   for (std::size_t i = 0; i < sectors.size();) {
     const std::uintptr_t line = sectors[i].sector / (line_bytes / sector_bytes);
@@ -225,7 +226,7 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
   const auto add = [&](std::uintptr_t begin, std::uintptr_t end) {  // within one sector
     const std::uintptr_t s = begin / sector_bytes;
     if (count == 0 || s != sectors[count - 1].sector) sectors[count++] = {s, 0};
-    if (bytes < word_bytes) return;  // the shadow does not record single bytes, so conflicts are not checked
+    if (bytes < word_bytes) return;  // see check_bytes
     const unsigned first = begin % sector_bytes / word_bytes, last = (end - 1) % sector_bytes / word_bytes;
     sectors[count - 1].words |= static_cast<std::uint8_t>((2u << last) - (1u << first));
   };

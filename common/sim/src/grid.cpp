@@ -357,6 +357,7 @@ std::uint16_t begin_epoch() {
   static std::uint16_t epoch = 0;
   if (++epoch == 0) {
     madvise(shadow().sectors, heap_bytes / sector_bytes * sizeof(sector_shadow), MADV_DONTNEED);
+    madvise(shadow().bytes, heap_bytes / bytes_per_mask * sizeof(sector_shadow), MADV_DONTNEED);
     epoch = 1;
   }
   return epoch;

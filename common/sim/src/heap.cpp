@@ -70,6 +70,8 @@ struct memory {
         static_cast<line_shadow*>(reserve(nullptr, (heap_bytes + variable_bytes) / line_bytes * sizeof(line_shadow)));
     shadow.sectors = static_cast<sector_shadow*>(
         reserve(nullptr, (heap_bytes + variable_bytes) / sector_bytes * sizeof(sector_shadow)));
+    shadow.bytes = static_cast<sector_shadow*>(
+        reserve(nullptr, (heap_bytes + variable_bytes) / bytes_per_mask * sizeof(sector_shadow)));
   }
   static void* reserve(void* at, std::size_t bytes) {
     void* got = mmap(at, bytes, PROT_READ | PROT_WRITE,
@@ -231,6 +233,8 @@ void* allocate_in_kernel(std::size_t bytes, std::uintptr_t pc) {
     // The memory's former owner is unrelated to the new one.
     std::memset(static_cast<void*>(shadow().sectors + (begin - heap_base) / sector_bytes), 0,
                 room / sector_bytes * sizeof(sector_shadow));
+    std::memset(static_cast<void*>(shadow().bytes + (begin - heap_base) / bytes_per_mask), 0,
+                room / bytes_per_mask * sizeof(sector_shadow));
     std::memset(static_cast<void*>(shadow().lines + (begin - heap_base) / line_bytes), 0,
                 room / line_bytes * sizeof(line_shadow));
   } else if (begin + room > kernel_heap_base + kernel_heap_bytes) {

@@ -21,7 +21,7 @@ constexpr std::uintptr_t kernel_heap_bytes = std::uintptr_t{1} << 33,
 /// After the heap's entries come those of the program's own variables, whose races are checked, too.
 constexpr std::uintptr_t variable_bytes = std::uintptr_t{1} << 32;
 inline bool in_kernel_heap(std::uintptr_t address) { return address - kernel_heap_base < kernel_heap_bytes; }
-constexpr std::size_t line_bytes = 128, sector_bytes = 32, word_bytes = 4;
+constexpr std::size_t line_bytes = 128, sector_bytes = 32, word_bytes = 4, bytes_per_mask = 8;
 
 /// Which blocks loaded, or stored, a sector's words since the start of a kernel or a grid barrier: the epoch, the first
 /// block, the words that only it touched, and those that several blocks touched. Words that only later blocks touched
@@ -54,6 +54,7 @@ struct line_shadow {
 struct shadow_memory {
   std::uint8_t* valid;     ///< by word: bit b is set if byte b has been written
   sector_shadow* sectors;  ///< by sector
+  sector_shadow* bytes;    ///< by 8 bytes: accesses of less than a word, with bytes in place of words
   line_shadow* lines;
 };  // by address - heap_base; for the program's variables, by heap_bytes + address - program_data().begin
 const shadow_memory& shadow();

@@ -285,14 +285,17 @@ class observer {
     fault what = fault::global_race;
     std::uint64_t with = 0;  ///< block, or epoch of the other launch; some_block: another block
   };
-  conflict use_sector(std::uintptr_t sector, std::uint8_t words, std::uint64_t site, const warp_position& where);
+  conflict use_words(sector_shadow& shadow, const sector_shadow* beside, std::uint8_t words, std::uint64_t site,
+                     const warp_position& where);
+  void check_bytes(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
+                   const warp_position& where, std::uintptr_t base);
   void check_block(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                    const recent_accesses::entry& before, const warp_position& where);
   void check_within(std::uint64_t site, std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                     const warp_position& where);
   conflict conflict_with(const sector_use& use, std::uint8_t words, const warp_position& where) const;
   sector_use note(std::atomic<sector_use>& cell, std::uint8_t words, std::uint32_t block) const;
-  void report_conflict(const conflict& c, std::uintptr_t sector, std::uint64_t site,
+  void report_conflict(const conflict& c, std::uintptr_t begin, std::size_t bytes, std::uint64_t site,
                        std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                        const warp_position& where);
 

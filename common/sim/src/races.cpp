@@ -68,33 +68,45 @@ observer::conflict observer::conflict_with(const sector_use& use, std::uint8_t w
 
 /// Finds a load and a store of one word by different blocks of a launch, or by unordered launches. Atomics order
 /// themselves; those with block scope, only within their block.
-observer::conflict observer::use_sector(std::uintptr_t sector, std::uint8_t words, std::uint64_t site,
-                                        const warp_position& where) {
+/// Counts sectors if `beside` is this one's neighbour; null: `shadow` has bytes in place of words.
+observer::conflict observer::use_words(sector_shadow& shadow, const sector_shadow* beside, std::uint8_t words,
+                                       std::uint64_t site, const warp_position& where) {
   const auto block = static_cast<std::uint32_t>(where.block);
-  sector_shadow& shadow = sim::shadow().sectors[sector];
   conflict found;
   const operation op = site_operation(site);
   const bool ordered = op == operation::atomic && !site_in_block(site);
   const std::uint8_t plain = ordered ? 0 : words;
   if (op != operation::store) {
     const sector_use before = note(shadow.loaded, plain, block);
-    if (before.epoch != epoch_) {
+    if (beside && before.epoch != epoch_) {
       ++counts_.unique_loaded_sectors;
-      const sector_use beside = sim::shadow().sectors[sector ^ 1].loaded.load(std::memory_order_relaxed);
-      counts_.unique_loaded_pairs += beside.epoch != epoch_;
+      counts_.unique_loaded_pairs += beside->loaded.load(std::memory_order_relaxed).epoch != epoch_;
     }
     if (!ordered) found = conflict_with(shadow.stored.load(std::memory_order_relaxed), plain, where);
   }
   if (op != operation::load) {
     const sector_use before = note(shadow.stored, plain, block);
-    counts_.unique_stored_sectors += before.epoch != epoch_;
-    counts_.shared_stores += op == operation::store && before.epoch == epoch_ && before.block != block;
+    counts_.unique_stored_sectors += beside && before.epoch != epoch_;
+    counts_.shared_stores += beside && op == operation::store && before.epoch == epoch_ && before.block != block;
     if (!ordered && found.words == 0) {
       found = conflict_with(shadow.loaded.load(std::memory_order_relaxed), plain, where);
       if (found.words == 0 && before.epoch != epoch_) found = conflict_with(before, plain, where);
     }
   }
   return found;
+}
+
+/// Finds races between accesses of one or two bytes, as use_words does for words.
+void observer::check_bytes(std::uint64_t site, std::span<const std::uintptr_t> a, std::span<const std::uint8_t> lanes,
+                           const warp_position& where, std::uintptr_t base) {
+  for (std::size_t i = 0; i < a.size();) {
+    const std::uintptr_t at = a[i] / bytes_per_mask;
+    std::uint8_t bytes = 0;
+    for (; i < a.size() && a[i] / bytes_per_mask == at; ++i)
+      bytes |= static_cast<std::uint8_t>(((1u << site_bytes(site)) - 1) << (a[i] % bytes_per_mask));
+    const conflict found = use_words(shadow().bytes[at - base / bytes_per_mask], nullptr, bytes, site, where);
+    if (found.words != 0) report_conflict(found, at * bytes_per_mask, 1, site, a, lanes, where);
+  }
 }
 
 /// Reports if this instruction and an earlier one of the block touch a common word in different, unordered threads.
@@ -166,13 +178,11 @@ bool observer::changes_value(std::size_t position, std::uint32_t lane) const {
   });
 }
 
-void observer::report_conflict(const conflict& c, std::uintptr_t sector, std::uint64_t site,
+/// A race for words, or bytes, of a sector or part of one that begins there.
+void observer::report_conflict(const conflict& c, std::uintptr_t begin, std::size_t bytes, std::uint64_t site,
                                std::span<const std::uintptr_t> addresses, std::span<const std::uint8_t> lanes,
                                const warp_position& where) {
-  const auto word = static_cast<std::uintptr_t>(__builtin_ctz(c.words));
-  const bool in_heap = sector < heap_bytes / sector_bytes;
-  const std::uintptr_t base = in_heap ? heap_base : program_data().begin - heap_bytes;
-  const std::uintptr_t address = base + sector * sector_bytes + word * word_bytes;
+  const std::uintptr_t address = begin + static_cast<std::uintptr_t>(__builtin_ctz(c.words)) * bytes;
   std::size_t i = 0;
   while (i + 1 < addresses.size() && !(addresses[i] <= address && address < addresses[i] + site_bytes(site))) ++i;
   fault_report r;

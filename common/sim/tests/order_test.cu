@@ -352,4 +352,59 @@ TEST_F(Order, StoresByOneInstruction) {
   expect_race(store_in_turn<missing::barrier, false>);
 }
 
+// ---- blocks and streams that share words, and maybe bytes
+
+template <class T>
+__global__ void each_its_own(T* data) {
+  data[blockIdx.x] = static_cast<T>(data[blockIdx.x] + 1);
+}
+template <class T>
+__global__ void one_of_the_neighbour(T* data) {
+  data[blockIdx.x + 1] = static_cast<T>(data[blockIdx.x] + 1);
+}
+template <class T>
+__device__ T variable;
+template <class T>
+__global__ void count_in_variable() {
+  variable<T> = static_cast<T>(variable<T> + 1);
+}
+__global__ void clear(char* data, int from, int step) { data[from + step * threadIdx.x] = 0; }
+
+template <class T>
+void expect_races_of_blocks() {
+  const on_device<T> data(std::vector<T>(64));
+  EXPECT_TRUE(observe([&] { each_its_own<<<32, 1>>>(data.data); }).reports.empty());
+  const std::string r = only_report(observe([&] { one_of_the_neighbour<<<2, 1>>>(data.data); }));
+  EXPECT_NE(r.find("race between blocks: "), std::string::npos) << r;
+  EXPECT_NE(r.find(", byte " + std::to_string(sizeof(T)) + " of allocation"), std::string::npos) << r;
+  EXPECT_TRUE(observe([&] { count_in_variable<T><<<1, 1>>>(); }).reports.empty());
+  const std::string of_variable = only_report(observe([&] { count_in_variable<T><<<2, 1>>>(); }));
+  EXPECT_NE(of_variable.find("race between blocks: "), std::string::npos) << of_variable;
+}
+
+TEST_F(Order, BytesOfBlocks) {
+  expect_races_of_blocks<unsigned char>();
+  expect_races_of_blocks<short>();
+  expect_races_of_blocks<int>();
+}
+
+TEST_F(Order, BytesOfStreams) {
+  const on_device<char> data(64);
+  cudaStream_t first = nullptr, second = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&first), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreate(&second), cudaSuccess);
+  const auto both = [&](int from, int step) {
+    cudaDeviceSynchronize();
+    return observe([&] {
+      clear<<<1, 16, 0, first>>>(data.data, 0, 2);
+      clear<<<1, 16, 0, second>>>(data.data, from, step);
+    });
+  };
+  EXPECT_TRUE(both(1, 2).reports.empty());
+  const std::string r = only_report(both(16, 1));
+  EXPECT_NE(r.find("race between streams: store of 1 bytes, byte 16 of allocation"), std::string::npos) << r;
+  cudaStreamDestroy(first);
+  cudaStreamDestroy(second);
+}
+
 }  // namespace
