@@ -194,8 +194,9 @@ void settle_reports(launched& what) {
       // A read that comes too early is first of all a race.
       if (r.what == fault::uninitialised && r.where == space::shared)
         return o.what == fault::block_race && (o.site == r.site || pc(o.other_site) == pc(r.site));
-      if (r.what != fault::global_race || o.what != r.what || site_operation(r.site) != operation::load ||
-          site_operation(o.site) == operation::load)
+      const operation of_r = site_operation(r.site), of_o = site_operation(o.site);
+      if (r.what != fault::global_race || o.what != r.what || of_r == of_o || of_r == operation::store ||
+          of_o == operation::load)
         return false;
       const auto load = c.sites.find({space::global, r.site}), store = c.sites.find({space::global, o.site});
       return load != c.sites.end() && store != c.sites.end() &&  // bulk copies are counted elsewhere
@@ -294,18 +295,20 @@ std::string describe(const launched& where, const fault_report& r) {
                             r.address, verb(site_operation(r.other_site)), coordinates(r.other_thread, block),
                             line_text(r.other_site), advice);
       break;
-    case fault::global_race:
+    case fault::global_race: {
+      const bool of_block = site_in_block(r.site), atomic = op == operation::atomic && !of_block;  // beside a store
       what = fmt::format(
           "race between blocks: {}{}, and {} by {} at {}; {}", access, place,
-          op == operation::load ? "store" : "an access",
+          op == operation::load || atomic ? "store" : "an access",
           r.other_block == some_block ? "another block" : "block " + coordinates(r.other_block, where.config.grid),
-          lines_that_touch(where, r.address, [&](operation other) { return op == operation::atomic || other != op; }),
-          op == operation::atomic
-              ? "its scope is the block: use device scope, such as atomicAdd instead of atomicAdd_block, or "
-                "cuda::thread_scope_device"
-              : "blocks run in any order: use two launches, an atomic, or a grid-wide barrier" +
-                    missing_fence(where, r, "__threadfence()"));
+          lines_that_touch(where, r.address, [&](operation other) { return of_block || other != op; }),
+          atomic     ? "set the value before the launch (cudaMemset), or store it by an atomic, such as atomicExch"
+          : of_block ? "its scope is the block: use device scope, such as atomicAdd instead of atomicAdd_block, or "
+                       "cuda::thread_scope_device"
+                     : "blocks run in any order: use two launches, an atomic, or a grid-wide barrier" +
+                           missing_fence(where, r, "__threadfence()"));
       break;
+    }
     case fault::stream_race:
       what = fmt::format(
           "race between streams: {}{}, and {}, which nothing orders before it; put a "

@@ -67,8 +67,9 @@ observer::conflict observer::conflict_with(const sector_use& use, std::uint8_t w
 }
 
 /// Finds a load and a store of one word by different blocks of a launch, or by unordered launches. Atomics order
-/// themselves; those with block scope, only within their block.
-/// Counts sectors if `beside` is this one's neighbour; null: `shadow` has bytes in place of words.
+/// themselves; those with block scope, only within their block. Beside plain accesses they count as loads: a load
+/// before an atomic is usually a guess that the atomic verifies. Counts sectors if `beside` is this one's neighbour;
+/// null: `shadow` has bytes in place of words.
 observer::conflict observer::use_words(sector_shadow& shadow, const sector_shadow* beside, std::uint8_t words,
                                        std::uint64_t site, const warp_position& where) {
   const auto block = static_cast<std::uint32_t>(where.block);
@@ -77,12 +78,12 @@ observer::conflict observer::use_words(sector_shadow& shadow, const sector_shado
   const bool ordered = op == operation::atomic && !site_in_block(site);
   const std::uint8_t plain = ordered ? 0 : words;
   if (op != operation::store) {
-    const sector_use before = note(shadow.loaded, plain, block);
+    const sector_use before = note(shadow.loaded, words, block);
     if (beside && before.epoch != epoch_) {
       ++counts_.unique_loaded_sectors;
       counts_.unique_loaded_pairs += beside->loaded.load(std::memory_order_relaxed).epoch != epoch_;
     }
-    if (!ordered) found = conflict_with(shadow.stored.load(std::memory_order_relaxed), plain, where);
+    found = conflict_with(shadow.stored.load(std::memory_order_relaxed), words, where);
   }
   if (op != operation::load) {
     const sector_use before = note(shadow.stored, plain, block);

@@ -407,4 +407,22 @@ TEST_F(Order, BytesOfStreams) {
   cudaStreamDestroy(second);
 }
 
+enum class begins { elsewhere, with_a_store, with_an_atomic };
+template <begins How>
+__global__ void sum_of_blocks(int* sum) {
+  if (How == begins::with_a_store && blockIdx.x == gridDim.x / 2) *sum = 0;
+  if (How == begins::with_an_atomic && blockIdx.x == gridDim.x / 2) atomicExch(sum, 0);
+  if (How == begins::elsewhere && *sum > 1000) return;  // a guess
+  atomicAdd(sum, 1);
+}
+
+TEST_F(Order, StoresBesideAtomicsOfOtherBlocks) {
+  const on_device<int> sum(std::vector<int>{0});
+  EXPECT_TRUE(observe([&] { sum_of_blocks<begins::elsewhere><<<16, 1>>>(sum.data); }).reports.empty());
+  EXPECT_TRUE(observe([&] { sum_of_blocks<begins::with_an_atomic><<<16, 1>>>(sum.data); }).reports.empty());
+  EXPECT_TRUE(observe([&] { sum_of_blocks<begins::with_a_store><<<1, 1>>>(sum.data); }).reports.empty());
+  const std::string r = only_report(observe([&] { sum_of_blocks<begins::with_a_store><<<16, 1>>>(sum.data); }));
+  EXPECT_NE(r.find("race between blocks: "), std::string::npos) << r;
+}
+
 }  // namespace
