@@ -412,7 +412,9 @@ cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t wid
                              const void* pc) {
   if (!pointer || !pitch) return fail(cudaErrorInvalidValue);
   *pitch = (width + 511) / 512 * 512;
-  return allocate(pointer, *pitch * height, memory_kind::device, pc);
+  const cudaError_t made = allocate(pointer, *pitch * height, memory_kind::device, pc);
+  if (made == cudaSuccess && *pointer) note_rows(*pointer, *pitch, width);
+  return made;
 }
 
 bool allocation_around(const void* address, void** begin, std::size_t* bytes) {

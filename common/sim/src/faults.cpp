@@ -111,6 +111,9 @@ std::string place_in_allocation(std::uintptr_t address) {
   };
   const bool of_others = freed && freed_in_earlier_call(address);
   if (of_others) a = previous_allocation(address);
+  if (a && address < a->end && a->in_padding(address))
+    return fmt::format(", in the padding after row {} of {}: its rows have {} bytes, {} apart",
+                       (address - a->begin) / a->pitch, named(*a), a->row_bytes, a->pitch);
   if (a && address < a->end) return fmt::format(", byte {} of {}", address - a->begin, named(*a));
   if (of_others && !a) return ", below all arrays, in memory that an earlier call has freed";
   const char* whose = of_others ? ", in memory that an earlier call has freed" : "";

@@ -115,7 +115,7 @@ void observer::global_lane(std::uint64_t site, std::uintptr_t address, std::uint
   const std::size_t bytes = site_bytes(site);
   const operation op = site_operation(site);
   const allocation* entry = find_allocation(address);
-  if (!entry || address + bytes > entry->end) {
+  if (!entry || address + bytes > entry->end || entry->in_padding(address)) {
     bool freed = false;
     nearest_allocation(address, &freed);
     freed = freed && !freed_in_earlier_call(address);
@@ -268,7 +268,9 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
       return check_races(site, a, lanes, where, {sectors, count}, low, high, row, different == a.size(),
                          variables.begin - heap_bytes);
     const allocation* home = find_allocation(low);
-    if (!home || high > home->end || !may_access(current_device(), *home)) {
+    const bool padding =
+        home && home->pitch != 0 && std::ranges::any_of(a, [&](std::uintptr_t x) { return home->in_padding(x); });
+    if (!home || high > home->end || padding || !may_access(current_device(), *home)) {
       count_by_allocation(op, a, bytes);
       for (std::size_t i = 0; i < a.size(); ++i) global_lane(site, a[i], lanes[i], where);
       return;
@@ -276,8 +278,10 @@ void observer::global(std::uint64_t site, std::span<const std::uintptr_t> a, std
     allocation_counts& of_allocation = allocation_counts_of(*home);
     counted = &of_allocation;
     if (!in_kernel_heap(home->begin)) {  // the kernel heap changes during a launch
-      entry.begin = home->begin;
-      entry.end = home->end;
+      const std::uintptr_t row_begin =
+          home->pitch != 0 ? home->begin + (low - home->begin) / home->pitch * home->pitch : 0;
+      entry.begin = row_begin != 0 ? row_begin : home->begin;
+      entry.end = row_begin != 0 ? row_begin + home->row_bytes : home->end;
       entry.of_allocation = &of_allocation;
     }
   }

@@ -189,6 +189,15 @@ void name_allocation(const void* pointer, const std::string& name) {
     if (a.begin <= address && address < a.end) a.name = name;
 }
 
+void note_rows(const void* pointer, std::size_t pitch, std::size_t row_bytes) {
+  const std::scoped_lock lock(runtime_mutex());
+  for (allocation& a : heap().live)
+    if (a.begin == reinterpret_cast<std::uintptr_t>(pointer)) {
+      a.pitch = pitch;
+      a.row_bytes = row_bytes;
+    }
+}
+
 std::size_t unnamed_allocations() {
   const std::scoped_lock lock(runtime_mutex());
   const auto& live = heap().live;

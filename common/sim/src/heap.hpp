@@ -70,6 +70,8 @@ struct allocation {
   std::uint32_t work_item = 0;
   std::uint32_t freed_in = 0;  ///< the grader's call that freed it
   int device = 0;              ///< that owns the memory; for kinds other than `device`, the device that was current
+  std::size_t pitch = 0, row_bytes = 0;  ///< of cudaMallocPitch: rows, each with padding; 0: no rows
+  bool in_padding(std::uintptr_t address) const { return pitch != 0 && (address - begin) % pitch >= row_bytes; }
 };
 /// The live allocation that contains the address, or null. During a launch only the kernel's own heap changes.
 const allocation* find_allocation(std::uintptr_t address);
@@ -84,6 +86,8 @@ const allocation* next_allocation(std::uintptr_t address);
 /// Implements `allocate` of sim/api.h; `stream`: for cudaMallocAsync, otherwise null.
 cudaError_t allocate_for(void** pointer, std::size_t bytes, memory_kind kind, const void* pc,
                          const cudaStream_t* stream);
+/// Notes that an allocation consists of rows.
+void note_rows(const void* pointer, std::size_t pitch, std::size_t row_bytes);
 void mark_valid(std::uintptr_t begin, std::size_t bytes);
 bool is_valid(std::uintptr_t begin, std::size_t bytes);
 /// Reserves address space for a future allocation; 0 if none is left.

@@ -353,6 +353,27 @@ TEST_F(Memory, PitchedCopies) {
   cudaGetLastError();
 }
 
+__global__ void fill_rows(char* rows, std::size_t pitch, int width, int height) {
+  const int x = threadIdx.x, y = threadIdx.y;
+  if (x < width && y < height) *reinterpret_cast<int*>(rows + y * pitch + x * sizeof(int)) = x;
+}
+
+TEST_F(Memory, PaddingOfPitchedRows) {
+  char* rows = nullptr;
+  std::size_t pitch = 0;
+  ASSERT_EQ(cudaMallocPitch(&rows, &pitch, 10 * sizeof(int), 4), cudaSuccess);
+  const auto fill = [&](int width) {
+    return sim::observe([&] { fill_rows<<<1, dim3(16, 4)>>>(rows, pitch, width, 4); }).reports;
+  };
+  EXPECT_EQ(fill(10), std::vector<std::string>{});
+  const std::string r = testing::PrintToString(fill(11));
+  EXPECT_NE(r.find("thread (10,0,0): global store of 4 bytes out of bounds, in the padding after row 0 of allocation"),
+            std::string::npos)
+      << r;
+  EXPECT_NE(r.find(": its rows have 40 bytes, 512 apart; check the index"), std::string::npos) << r;
+  EXPECT_NE(r.find("(4 times)"), std::string::npos) << r;
+}
+
 TEST_F(Memory, BoxesInThreeDimensions) {
   cudaPitchedPtr device{};
   ASSERT_EQ(cudaMalloc3D(&device, make_cudaExtent(16, 3, 2)), cudaSuccess);
