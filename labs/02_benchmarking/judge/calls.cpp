@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -63,20 +62,17 @@ double middle(std::vector<double> of) {
 
 /// The time of one call of the loop without Google Benchmark.
 double plain_seconds(const std::string& loop, std::size_t n) {
-  std::minstd_rand random(static_cast<unsigned>(n));
-  std::uniform_real_distribution<float> draw;
-  std::vector<float> x(n), y(n);
-  const auto renew = [&] { std::generate(x.begin(), x.end(), [&] { return draw(random); }); };
-  renew();
-  const std::size_t calls = loop == "sort" ? 1 : std::max<std::size_t>((1 << 20) / n, 1);
+  const bool sorts = loop == "sort";
+  const std::size_t calls = std::max<std::size_t>((sorts ? 1 << 16 : 1 << 20) / n, 1);
+  std::vector<float> x = random_floats(sorts ? calls * n : n, 0), y(n);
   std::vector<double> samples;
-  for (int i = 0; i < 15; ++i) {
-    if (loop == "sort") renew();
+  for (unsigned i = 0; i < 15; ++i) {
+    if (sorts) x = random_floats(x.size(), i);  // new numbers for each call
     const double start = cpu_seconds();
     for (std::size_t call = 0; call < calls; ++call) {
       if (loop == "sum") benchmark::DoNotOptimize(sum(x));
       if (loop == "scale") scale(y, x, 2.0f);
-      if (loop == "sort") sort(x);
+      if (sorts) sort(std::span(x).subspan(call * n, n));
       benchmark::DoNotOptimize(x.data());
       benchmark::DoNotOptimize(y.data());
     }
