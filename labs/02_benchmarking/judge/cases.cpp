@@ -416,9 +416,9 @@ test_case google_case(const subject& s) {
   });
 }
 
-/// The lines of report.md that mislead, in the order of the questions in predictions.toml.
+/// The lines of report.md that mislead, and the one to change, in the order of the questions in predictions.toml.
 test_case report_case() {
-  return lab::figures_case("report/lies", [] { return doubles{14, 9, 19, 24, 28, 33}; });
+  return lab::figures_case("report/lies", [] { return doubles{14, 9, 19, 24, 28, 33, 44, 41}; });
 }
 
 /// Compares a benchmark of this machine with Google Benchmark, and with the grader's own plain samples right
