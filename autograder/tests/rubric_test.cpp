@@ -145,6 +145,17 @@ TEST(Rubric, BarsGrowToCasesWhoseSizesAreDrawn) {
   EXPECT_EQ(r.metrics_of(known.back()), r.metrics_of(known[1]));
 }
 
+TEST(Rubric, ADrawnCaseIsTimedInPlaceOfTheOneLikeIt) {
+  std::vector<lab::test_case> known = cases();
+  known.push_back(lab::like("g/1", known[3]));  // only for counters
+  known.back().id = "g/counted";
+  known.push_back(lab::like("g/1", lab::timed(known[3])));
+  known.back().id = "g/drawn";
+  const rubric r = parse_rubric(valid, "rubric.toml", known, folder());
+  ASSERT_EQ(r.items[3].cases.size(), 1u);
+  EXPECT_EQ(r.items[3].cases[0]->id, "g/drawn");
+}
+
 TEST(Rubric, APredictionMayBeAskedOfAHostCaseAndWithinAFactor) {
   const std::string asked = "case = \"g/1\", metric = \"output[2]\", factor = 2";
   const rubric r = parse_rubric(with("case = \"f/1\", counter = \"sectors per load request\", tolerance = 0.5", asked),

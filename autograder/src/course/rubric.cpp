@@ -236,6 +236,9 @@ std::vector<rung> rungs_of(const toml_reader& in) {
 void read_throughput(const toml_reader& in, const context& known, item& out) {
   in.allow({"id", "title", "kind", "points", "case", "ceiling", "rungs", "most"});
   out.cases = {case_of(in, known)};
+  const auto drawn = std::find_if(known.cases.begin(), known.cases.end(),
+                                  [&](const auto& c) { return c.timed && c.like == out.cases[0]->id; });
+  if (drawn != known.cases.end()) out.cases = {&*drawn};
   const std::string name = in.text("ceiling");
   const lab::part where = out.cases[0]->where;
   out.ceiling = lab::find_ceiling(name);

@@ -46,7 +46,7 @@ struct test_case {
   bool on_sim = false;  ///< host part: calls.cpp tells the simulated device what to answer; no GPU can run the case
   int threads = 1;      ///< host part: the most threads that it may have at a time
   bool timed = false;   ///< for throughput items only: too large for the simulated device, and not matched by "entry/*"
-  std::string like = {};  ///< for a drawn case: counters items require the same of it as of the case with this id
+  std::string like = {};  ///< for a drawn case: counted like the case with this id or, if timed, timed in its place
 };
 
 /// Returns `base`, for throughput items only.

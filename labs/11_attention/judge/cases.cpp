@@ -426,6 +426,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
       const std::string counted = fmt::format("{}/1x256x128{}", entry, masked ? "-causal" : "");
       all.push_back(lab::like(counted, attention(entry, p, {1, 512, 128, masked})));
     }
+  all.push_back(lab::like("attention_host/1x2048x64", timed(on_host({1, 2048 + 64 * draw(1, 4), 64, false}))));
   // Larger than any case above: rows, tokens, heads.
   all.push_back(merge(draw(1101, 2000), draw(1, 9)));
   const bool causal = draw(0, 1) == 1;

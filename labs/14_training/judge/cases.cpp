@@ -467,6 +467,8 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(lab::like("layer_norm_backward/4096x768", layer_norm_backward(draw(4097, 4600), 8 * draw(75, 128))));
   all.push_back(lab::like("cross_entropy/24x50257-50304",
                           cross_entropy(draw(24, 32), vocabulary, (vocabulary + 63) / 64 * 64, 1.0f / 1000)));
+  all.push_back(
+      lab::like("adamw_host/6000001-10", timed(adamw("adamw_host", 6'000'001 + 4 * draw(1, 99'999), 10, {}))));
   // Larger than every size above. With more rows a block of 256 threads a row runs into the limit of 20 s.
   all.push_back(layer_norm_backward(draw(16'500, 18'000), 4));
   all.push_back(cross_entropy(draw(16'500, 18'000), 3, 4, 1e-3f));
