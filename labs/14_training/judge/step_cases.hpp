@@ -415,7 +415,10 @@ inline std::vector<lab::test_case> drawn_step_cases(std::uint64_t seed) {
     all.push_back(choose_layers_case(size(14, 100), size(1, 99)));
     all.push_back(training_step_case(size(4, 20), size(2, 4), size(20, 80)));
   }
-  all.push_back(training_step_case(size(2, 3), size(9, 12), size(20, 80)));
+  // Larger than any case above: layers, micro-batches.
+  all.push_back(choose_layers_case(size(201, 1000), size(1, 99)));
+  all.push_back(training_step_case(size(71, 300), 2, size(20, 80)));
+  all.push_back(training_step_case(size(2, 3), size(13, 100), size(20, 80)));
   const int heads = size(1, 3), layers = size(2, 3);
   all.push_back(gradients_case(layers, heads, heads * 4 * size(2, 8), 2, size(4, 12), 2, size(0, layers)));
   return all;

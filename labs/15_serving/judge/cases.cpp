@@ -615,6 +615,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
     all.push_back(pages({draw(8, 40), draw(2, 20), draw(3, 9), 1000, draw(30, 200), shares}));
     all.push_back(pages({draw(300, 400), 1, 3, draw(300, 400), draw(150, 280), shares}));
     all.push_back(pages({draw(300, 500), draw(17, 40), draw(20, 60), draw(4001, 5000), draw(600, 900), shares}));
+    all.push_back(pages({draw(1101, 1600), 1, most_names, 600, 20, shares}));
   }
   all.push_back(serve({draw(10, 40), draw(2, 12), draw(2, 20), 600, 60, 60, draw(1, 5), 20, false, draw(5, 40)}));
   all.push_back(serve({draw(61, 90), draw(31, 50), 16, 500, 70, 80, draw(31, 50)}));
@@ -622,6 +623,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(serve({draw(10, 30), draw(3, 12), page, enough + draw(1, 3), 40, 60, draw(1, 5), 20, true}));
   all.push_back(serve({draw(61, 80), draw(31, 50), draw(8, 20), draw(17, 30), 50, 80, draw(31, 60)}));
   all.push_back(serve({draw(140, 160), draw(70, 130), 16, 600, 20, 30, 160}));
+  all.push_back(serve({draw(1011, 2000), 16, 16, 200, 60, 6, 20, 1}));
   const int kv_heads = draw(1, 4);
   all.push_back(paged({draw(2, 6), kv_heads << draw(0, 3), kv_heads, 64 * draw(1, 2), draw(2, 30)}));
   all.push_back(lab::like("paged_attention/36x16:2x128-128-below",
@@ -629,7 +631,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   const int many_heads = draw(17, 24);
   all.push_back(paged({draw(260, 400), 1, 1, 64, 2}));
   all.push_back(paged({draw(9, 40), 2 * many_heads, many_heads, 64, draw(2, 4)}));
-  all.push_back(paged({1, 8, 1, 128, draw(1100, 1200), {draw(16'500, 17'500)}}));
+  all.push_back(paged({1, 8, 1, 128, 2000, {draw(17'601, 32'000)}}));  // more than 1100 pages
   for (int i = 0; i < 2; ++i) all.push_back(batched(draw(1, 16), draw(2, 100), 8 * draw(1, 300)));
   all.push_back(batched(draw(9, 16), draw(1001, 1200), 8 * draw(20, 40)));
   all.push_back(batched(draw(1, 16), draw(3, 9), 8 * draw(1025, 2000)));
