@@ -1,5 +1,5 @@
 // What to do about a timeline: five questions. build/bin/gpt2.sim --trace asks them about your own pass; the judge asks
-// about timelines of its own.
+// about timelines of its own, and about your pass as your tracer.cpp records it.
 #include "forward.hpp"
 
 namespace lab08 {

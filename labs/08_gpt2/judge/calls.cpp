@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "counters.hpp"
 #include "forward.hpp"
 #include "gpt2/cuda.hpp"
 
@@ -99,7 +101,7 @@ using kernel_record = CUpti_ActivityKernel10;
 using kernel_record = CUpti_ActivityKernel9;
 #endif
 
-/// "range 7": a numbered name. It stays valid, as CUPTI's own names do.
+/// "kernel 7": a numbered name. It stays valid, as CUPTI's own names do.
 const char* name_of(const char* what, std::int64_t number) {
   static std::map<std::pair<std::string, std::int64_t>, std::string> all;
   return all.try_emplace({what, number}, what + (" " + std::to_string(number))).first->second.c_str();
@@ -111,6 +113,13 @@ double number_in(const std::string& name, const std::string& what) {
   return !digits.empty() && digits.size() < 7 && digits.find_first_not_of("0123456789") == digits.npos
              ? std::stod(digits)
              : -2;
+}
+/// Ranges are numbered like GPT-2's blocks.
+const char* name_of_range(std::int64_t number) { return gpt2::name_of(gpt2::all_blocks[number]); }
+double number_of(const std::string& range) {
+  const auto* const found = std::find_if(std::begin(gpt2::all_blocks), std::end(gpt2::all_blocks),
+                                         [&](gpt2::block b) { return gpt2::name_of(b) == range; });
+  return range.empty() ? -1 : found == std::end(gpt2::all_blocks) ? -2 : static_cast<double>(found - gpt2::all_blocks);
 }
 
 /// A row of input 0: the record's kind, times, correlation ID, stream, thread, the number in its name, and its own
@@ -149,7 +158,7 @@ void deliver(const drawn_record& d) {
   m.id = u32(d.id);
   m.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
   m.objectId.pt.threadId = u32(d.thread);
-  m.name = d.stream == CUPTI_ACTIVITY_FLAG_MARKER_END ? nullptr : name_of("range", d.name);
+  m.name = d.stream == CUPTI_ACTIVITY_FLAG_MARKER_END ? nullptr : name_of_range(d.name);
   add(m);
 }
 
@@ -171,7 +180,7 @@ void write_kernels(const lab::call& c) {
   const auto since = [from](std::uint64_t at) { return static_cast<double>(static_cast<std::int64_t>(at) - from); };
   for (std::size_t i = 0; i < std::min(t.kernels.size(), static_cast<std::size_t>(c.parameter(1))); ++i) {
     const traced_kernel& k = t.kernels[i];
-    for (const double v : {number_in(k.name, "kernel"), number_in(k.block, "range"), static_cast<double>(k.stream),
+    for (const double v : {number_in(k.name, "kernel"), number_of(k.block), static_cast<double>(k.stream),
                            since(k.begin), since(k.end), since(k.launched)})
       *out++ = v;
   }
@@ -184,7 +193,7 @@ void write_sums(const lab::call& c) {
        {static_cast<double>(t.idle), static_cast<double>(t.longest_gap), static_cast<double>(t.blocks.size())})
     *out++ = v;
   for (std::size_t i = 0; i < std::min(t.blocks.size(), static_cast<std::size_t>(c.parameter(1))); ++i)
-    for (const double v : {number_in(t.blocks[i].name, "range"), static_cast<double>(t.blocks[i].launches),
+    for (const double v : {number_of(t.blocks[i].name), static_cast<double>(t.blocks[i].launches),
                            static_cast<double>(t.blocks[i].busy)})
       *out++ = v;
 }
@@ -233,7 +242,7 @@ void write_counters(const lab::call& c) {
 /// A timeline made by the judge. Inputs: for each kernel its name, block, stream, begin, end and launch; idle time,
 /// longest gap, and for each block its name, launches and busy time. Parameters: kernels, room for blocks.
 timeline given_timeline(const lab::call& c) {
-  const auto block = [](std::int64_t number) { return number < 0 ? "" : std::string(name_of("range", number)); };
+  const auto block = [](std::int64_t number) { return number < 0 ? "" : std::string(name_of_range(number)); };
   const auto u64 = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
   timeline t;
   for (const auto* k = c.input<std::int64_t>(0); std::ssize(t.kernels) < c.parameter(0); k += 6)
@@ -246,13 +255,91 @@ timeline given_timeline(const lab::call& c) {
   return t;
 }
 
-double number_of(const std::string& block) { return number_in(block, "range"); }
 double number_of(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds); }
 double number_of(int kernels) { return kernels; }
 
 template <auto question>
 void ask(const lab::call& c) {
   *c.output<double>(0) = number_of(question(given_timeline(c)));
+}
+
+// ---- the student's own pass ----------------------------------------------------------------------------------------
+// The judge records it by CUPTI, which then delivers the same records to the student's tracer.
+
+std::vector<drawn_record> own_records;
+
+void CUPTIAPI lend(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
+  alignas(8) static std::uint8_t memory[1 << 16];
+  *buffer = memory, *bytes = sizeof memory, *most_records = 0;
+}
+
+void CUPTIAPI keep(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+  const auto i64 = [](auto value) { return static_cast<std::int64_t>(value); };
+  for (CUpti_Activity* r = nullptr; cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS;) {
+    if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+      const auto& k = *reinterpret_cast<const kernel_record*>(r);
+      own_records.push_back({k.kind, i64(k.start), i64(k.end), k.correlationId, k.streamId, 0, 0, 0});
+    } else if (r->kind == CUPTI_ACTIVITY_KIND_MARKER) {
+      const auto& m = *reinterpret_cast<const CUpti_ActivityMarker2*>(r);
+      const std::int64_t name = m.name ? i64(number_of(std::string(m.name))) : 0, at = i64(m.timestamp);
+      own_records.push_back({m.kind, at, at, 0, m.flags, m.objectId.pt.threadId, name, m.id});
+    } else {
+      const auto& a = *reinterpret_cast<const CUpti_ActivityAPI*>(r);
+      own_records.push_back({a.kind, i64(a.start), i64(a.end), a.correlationId, 0, a.threadId, 0, 0});
+    }
+  }
+}
+
+/// LLM-CUDA with the student's two blocks, or with one if parameter 1 is set, continues two texts by two tokens, each
+/// text in its own stream. Input 0: layers, heads, channels, vocabulary, a seed, and for each text its sequences and
+/// their tokens.
+void record_own_pass(const lab::call& c) {
+  const auto* const drawn = c.input<std::int64_t>(0);
+  const auto number = [&](int i) { return static_cast<int>(drawn[i]); };
+  const gpt2::checkpoint model = gpt2::random_checkpoint({.context = std::max(number(6), number(8)),
+                                                          .vocabulary = number(3),
+                                                          .padded_vocabulary = number(3),
+                                                          .layers = number(0),
+                                                          .heads = number(1),
+                                                          .channels = number(2)},
+                                                         static_cast<std::uint64_t>(drawn[4]));
+  std::unique_ptr<gpt2::pass> texts[2];
+  for (auto& text : texts)
+    text = gpt2::make_cuda(
+        model, gpt2::precision::fp32,
+        {.layer_norm = c.parameter(1) ? layer_norm_unfused : layer_norm, .causal_softmax = causal_softmax});
+  const auto write_a_token = [&] {
+    for (int i = 0; i < 2; ++i) {
+      const int batch = number(5 + 2 * i), length = number(6 + 2 * i);
+      texts[i]->forward(std::vector<int>(static_cast<std::size_t>(batch * length), 1), batch, length);
+    }
+    for (auto& text : texts) (void)text->logits_at(0, 0);
+  };
+  write_a_token();  // libraries choose their kernels
+  own_records.clear();
+  sim_limit_buffers(0);
+  check_cupti(cuptiActivityRegisterCallbacks(lend, keep));
+  constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME,
+                                          CUPTI_ACTIVITY_KIND_MARKER};
+  for (const CUpti_ActivityKind kind : kinds) check_cupti(cuptiActivityEnable(kind));
+  for (int token = 0; token < 2; ++token) write_a_token();
+  LAB_CUDA_CHECK(cudaDeviceSynchronize());
+  check_cupti(cuptiActivityFlushAll(0));
+  for (const CUpti_ActivityKind kind : kinds) check_cupti(cuptiActivityDisable(kind));
+}
+
+/// Output 1: the judge's record; parameter 0: the room in it. Input 1: the number of records per buffer.
+template <auto question>
+void ask_own(const lab::call& c) {
+  if (!sim_add_activity) return;
+  record_own_pass(c);
+  if (std::ssize(own_records) > c.parameter(0))
+    throw lab::broken_contract("the pass with your blocks has too many launches for the judge's record");
+  std::copy(own_records.begin(), own_records.end(), c.output<drawn_record>(1));
+  sim_limit_buffers(static_cast<std::size_t>(*c.input<std::int64_t>(1)));
+  const timeline own = trace([] { std::for_each(own_records.begin(), own_records.end(), deliver); });
+  if (own.kernels.empty()) throw lab::broken_contract("the timeline of your tracer has no kernels");
+  *c.output<double>(0) = number_of(question(own));
 }
 
 /// A whole forward pass on the device with the student's two blocks: both, or one alone (cases.cpp).
@@ -305,6 +392,11 @@ constexpr lab::entry table[] = {
     {"time_waiting_for_host", lab::part::host, ask<time_waiting_for_host>},
     {"time_overlapping", lab::part::host, ask<time_overlapping>},
     {"most_waiting", lab::part::host, ask<most_waiting>},
+    {"own_block_to_speed_up", lab::part::host, ask_own<block_to_speed_up>},
+    {"own_block_to_fuse", lab::part::host, ask_own<block_to_fuse>},
+    {"own_time_waiting_for_host", lab::part::host, ask_own<time_waiting_for_host>},
+    {"own_time_overlapping", lab::part::host, ask_own<time_overlapping>},
+    {"own_most_waiting", lab::part::host, ask_own<most_waiting>},
     {"block_work", lab::part::host,
      [](const lab::call& c) {
        rows<8, 3>(c, [](double* out, const double* in) {
@@ -387,6 +479,16 @@ constexpr lab::entry table[] = {
     {"gpt2_forward", lab::part::device, gpt2_forward, true},
 };
 
+/// Whether this process may start threads: the judge says so by an argument (runner_threads in channel.hpp).
+bool may_have_threads = false;
+[[gnu::constructor]] void read_arguments(int count, char** arguments) {
+  may_have_threads = std::find(arguments, arguments + count, std::string("threads")) != arguments + count;
+}
+
 }  // namespace
 
-std::span<const lab::entry> lab::entries() { return table; }
+std::span<const lab::entry> lab::entries() {
+  // The device's threads must start before the call: those that start later count as the submission's.
+  if (sim_add_activity && may_have_threads) (void)cudaSetDevice(0);
+  return table;
+}

@@ -592,6 +592,8 @@ std::vector<test_case> cases() {
     for (const auto& [kernels, streams, threads] : {std::array{1, 1, 1}, {40, 1, 1}, {150, 3, 2}, {1200, 4, 1}})
       all.push_back(asked(what, kernels, streams, threads));
   all.push_back(asked(question::most_waiting, 60, 3, 1, true));
+  for (const question what : all_questions)
+    for (const bool given_norm : {false, true}) all.push_back(asked_own(what, given_norm));
   add_analysis(all);
   all.push_back(study());
   all.push_back(profiled());

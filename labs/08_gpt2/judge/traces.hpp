@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "gpt2/pass.hpp"
+
 namespace lab08 {
 
 using lab::buffer;
@@ -141,10 +143,12 @@ inline std::vector<true_kernel> true_kernels(std::span<const int64_t> numbers, i
   std::vector<true_kernel> kernels;
   for (const drawn_record& r : records) {
     if (r.kind != kernel_record) continue;
-    const drawn_record &call = *calls.at(r.correlation), *block = nullptr;
+    const auto found = calls.find(r.correlation);
+    if (found == calls.end()) continue;
+    const drawn_record &call = *found->second, *block = nullptr;
     for (const auto& [id, range] : ranges)
-      if (range.first->thread == call.thread && range.first->start < call.start && call.end < range.second->start &&
-          (!block || block->start < range.first->start))
+      if (range.first && range.second && range.first->thread == call.thread && range.first->start < call.start &&
+          call.end < range.second->start && (!block || block->start < range.first->start))
         block = range.first;
     kernels.push_back({r.name, block ? block->name : -1, r.stream, r.start - from, r.end - from, call.start - from});
   }
@@ -153,7 +157,9 @@ inline std::vector<true_kernel> true_kernels(std::span<const int64_t> numbers, i
 }
 
 inline std::string block_text(int64_t number) {
-  return number == -1 ? "no range (\"\")" : number < -1 ? "an unknown range" : "'range " + std::to_string(number) + "'";
+  if (number == -1) return "no range (\"\")";
+  if (number < 0 || number >= std::ssize(gpt2::all_blocks)) return "an unknown range";
+  return std::string("'") + gpt2::name_of(gpt2::all_blocks[number]) + "'";
 }
 /// Converts output of the submission's process, which may be anything.
 inline int64_t whole(double value) { return std::abs(value) < 1e15 ? static_cast<int64_t>(value) : -9; }
@@ -375,7 +381,8 @@ inline right_answers answers_to(const std::vector<true_kernel>& kernels) {
   }
   for (const auto& [block, t] : times) {
     if (alone[block] == longest) right.to_speed_up.push_back(block);
-    if (t.first * shortest->second == shortest->first * t.second) right.to_fuse.push_back(block);
+    // An average may have been rounded to a nanosecond.
+    if (t.first * shortest->second <= (shortest->first + shortest->second) * t.second) right.to_fuse.push_back(block);
   }
   return right;
 }
@@ -404,13 +411,14 @@ inline std::string check_answer(question what, const right_answers& right, doubl
   }
 }
 
+inline constexpr const char* entry_of[] = {"block_to_speed_up", "block_to_fuse", "time_waiting_for_host",
+                                           "time_overlapping", "most_waiting"};
+
 /// If `ties`, each kernel is launched at a moment at which one begins.
 inline test_case asked(question what, int64_t kernels, int64_t streams, int64_t threads, bool ties = false) {
-  constexpr const char* entries[] = {"block_to_speed_up", "block_to_fuse", "time_waiting_for_host", "time_overlapping",
-                                     "most_waiting"};
   constexpr int64_t most_blocks = 7;
   test_case result;
-  result.entry = entries[static_cast<int>(what)];
+  result.entry = entry_of[static_cast<int>(what)];
   result.id = result.entry + "/" + std::to_string(kernels) + "_kernels_" + std::to_string(streams) + "_streams";
   if (ties) result.id += "_ties";
   result.where = lab::part::host;
@@ -443,6 +451,36 @@ inline test_case asked(question what, int64_t kernels, int64_t streams, int64_t 
     for (const auto* k = before[0].as<int64_t>().data(); std::ssize(all) < kernels; k += 6)
       all.push_back({k[0], k[1], k[2], k[3], k[4], k[5]});
     return check_answer(what, answers_to(all), outputs[0].as<double>()[0]);
+  };
+  return result;
+}
+
+/// About the student's own pass, as the student's tracer records it. If `given_norm`, LayerNorm is the one that is
+/// given, of few long rows, and takes longer than attention.
+inline test_case asked_own(question what, bool given_norm) {
+  constexpr int64_t most_records = 8192, columns = sizeof(drawn_record) / sizeof(int64_t);
+  test_case result;
+  result.entry = std::string("own_") + entry_of[static_cast<int>(what)];
+  result.id = result.entry + (given_norm ? "/your_softmax" : "/your_blocks");
+  result.where = lab::part::host;
+  result.on_sim = true;
+  result.threads = 2;  // more than one, so that the device may have threads, too (calls.cpp)
+  result.parameters = {most_records, given_norm};
+  result.outputs = {{dtype::f64, 1}, {dtype::i64, columns * most_records}};
+  result.inputs = [=](std::uint64_t seed) {
+    lab::random_sizes draw(seed);
+    const int64_t heads = draw(1, 4);
+    std::vector<int64_t> drawn = {draw(1, 3), heads, heads * (given_norm ? draw(32, 64) : draw(4, 16)), draw(50, 200),
+                                  draw(1, 1 << 20)};
+    for (int text = 0; text < 2; ++text)
+      drawn.insert(drawn.end(), {draw(1, 3), given_norm ? draw(2, 9) : draw(20, 60)});
+    return lab::buffers(drawn, std::vector<int64_t>{draw(5, 90)});
+  };
+  result.check = [=](std::span<const buffer>, std::span<const buffer> outputs) -> std::string {
+    const auto records = outputs[1].as<int64_t>();
+    const std::vector<true_kernel> kernels = true_kernels(records, 0);
+    if (kernels.empty()) return "your pass launches no kernel";
+    return check_answer(what, answers_to(kernels), outputs[0].as<double>()[0]);
   };
   return result;
 }
