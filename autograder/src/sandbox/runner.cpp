@@ -175,8 +175,9 @@ int main(int argc, char** argv) try {
   const auto told = [&](std::string_view word) { return std::find(argv + 1, argv + argc, word) != argv + argc; };
   const bool host_only = told(grading::runner_host_only);
   if (told(grading::runner_counted)) count_calls();
-  if (host_only || lab::start_threads())
-    compute_only(told(grading::runner_threads), told(grading::runner_without_wall));
+  // The device's threads must start first: those that start later count as the submission's.
+  const bool has_device = (!host_only || told(grading::runner_threads)) && lab::start_threads();
+  if (host_only || has_device) compute_only(told(grading::runner_threads), told(grading::runner_without_wall));
   lab::guard({{__start_hand_in_code, __stop_hand_in_code},
               {__start_hand_in_data, __stop_hand_in_data},
               {__start_hand_in_zeros, __stop_hand_in_zeros},

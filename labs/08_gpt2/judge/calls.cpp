@@ -479,16 +479,6 @@ constexpr lab::entry table[] = {
     {"gpt2_forward", lab::part::device, gpt2_forward, true},
 };
 
-/// Whether this process may start threads: the judge says so by an argument (runner_threads in channel.hpp).
-bool may_have_threads = false;
-[[gnu::constructor]] void read_arguments(int count, char** arguments) {
-  may_have_threads = std::find(arguments, arguments + count, std::string("threads")) != arguments + count;
-}
-
 }  // namespace
 
-std::span<const lab::entry> lab::entries() {
-  // The device's threads must start before the call: those that start later count as the submission's.
-  if (sim_add_activity && may_have_threads) (void)cudaSetDevice(0);
-  return table;
-}
+std::span<const lab::entry> lab::entries() { return table; }
