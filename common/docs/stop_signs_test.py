@@ -7,6 +7,8 @@ import sys
 
 # What is graded before each sign: `+` marks an item that needs a GPU, `=12` a part of an item's points.
 BEFORE = {
+    "00": ["predictions", "twice_*", "add_correct", "outer_product_*", "neighbours_*", "row_sums_*", "add_twice_*",
+           "sum_*"],
     "01": ["*_predicted flops_* transformer_*", "memory_* formats_*", "planning_*",
            "host_peaks_* device_peaks_* copy_wide fma_* triad_* +copy_throughput"],
     "02": ["naive_* google_predicted mlp_* lies_*",
@@ -91,8 +93,6 @@ labs = pathlib.Path(sys.argv[1]) / "labs"
 bad, seen = [], 0
 for file in sorted(labs.glob("[0-9][0-9]_*/README.md")):
     lab, text = file.parent.name[:2], file.read_text()
-    if lab not in BEFORE and "**Stop sign.**" not in text:
-        continue
     seen += 1
     row = re.search(rf"^\| \[{lab} .*\| ([\d to]+) \|$", (labs / "README.md").read_text(), re.M)
     hours = [int(n) for n in row[1].split(" to ")]
