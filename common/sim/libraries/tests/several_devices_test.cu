@@ -77,7 +77,7 @@ TEST_F(SeveralDevices, ALaunchNeedsAStreamOfTheCurrentDevice) {
   cudaSetDevice(0);
   add_one<<<1, 64, 0, other>>>(data, data);
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
-  EXPECT_NE(sim::why_launch_failed().find("its stream is device 2's, and device 0 is current: call cudaSetDevice(2)"),
+  EXPECT_NE(sim::why_launch_failed().find("its stream is device 2's, but device 0 is current: call cudaSetDevice(2)"),
             std::string::npos)
       << sim::why_launch_failed();
   sim::forget_failed_launch();
