@@ -464,14 +464,13 @@ inline test_case asked_own(question what, bool given_norm) {
   result.id = result.entry + (given_norm ? "/your_softmax" : "/your_blocks");
   result.where = lab::part::host;
   result.on_sim = true;
-  result.threads = 2;  // more than one, so that the device may have threads, too (calls.cpp)
+  result.threads = 2;  // more than one, so that the device may have threads, too
   result.parameters = {most_records, given_norm};
   result.outputs = {{dtype::f64, 1}, {dtype::i64, columns * most_records}};
   result.inputs = [=](std::uint64_t seed) {
     lab::random_sizes draw(seed);
-    const int64_t heads = draw(1, 4);
-    std::vector<int64_t> drawn = {draw(1, 3), heads, heads * (given_norm ? draw(32, 64) : draw(4, 16)), draw(50, 200),
-                                  draw(1, 1 << 20)};
+    const int64_t heads = draw(1, 4), size = 4 * (given_norm ? draw(8, 16) : draw(1, 4));
+    std::vector<int64_t> drawn = {draw(1, 3), heads, heads * size, draw(50, 200), draw(1, 1 << 20)};
     for (int text = 0; text < 2; ++text)
       drawn.insert(drawn.end(), {draw(1, 3), given_norm ? draw(2, 9) : draw(20, 60)});
     return lab::buffers(drawn, std::vector<int64_t>{draw(5, 90)});
