@@ -54,7 +54,7 @@ void lab02::register_benchmarks() {
       benchmark::DoNotOptimize(x[0]);
       state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     }
-  })->Arg(1024)->Arg(16384)->UseManualTime()->Unit(benchmark::kMillisecond);
+  })->Arg(16)->Arg(1024)->Arg(16384)->UseManualTime()->Unit(benchmark::kMillisecond);
 }
 
 double lab02::p_value(std::span<const double> one, std::span<const double> other) {
