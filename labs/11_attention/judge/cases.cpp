@@ -437,7 +437,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(attention("attention_fp32", in_fp32, {draw(34, 90), draw(2, 20), 64, causal}));
   all.push_back(attention("attention_bf16", in_bf16, {draw(66, 120), draw(2, 70), 64, causal}));
   all.push_back(on_host({1, draw(4501, 5000), 64, causal}));
-  all.push_back(decode(1, draw(140'001, 150'000), 128, {2}));
+  all.push_back(decode(1, draw(140'001, 150'000), 64, {2}));
   all.push_back(decode(draw(1025, 1200), draw(2, 20), 64));
   return all;
 }
