@@ -23,6 +23,7 @@ run columns.cu                                          here
 run multiply.cu                                         here
 run FILE.cu --budget 60                                 here FILE.cu=program.cu
 run FILE.cu --devices 4                                 here FILE.cu=program.cu
+run FILE.cu --schedule 1                                here FILE.cu=program.cu
 run FILE.cu -- ARGUMENTS                                here FILE.cu=program.cu
 run labs/13_when_it_crashes/crashed/kv_scores.cu -- NAME   lab13.crashed
 run labs/13_when_it_crashes/handin/kv_scores.cu -- NAME    lab13.crashed
@@ -52,6 +53,7 @@ bundle                                                  bundle
 lab                                                     help
 run                                                     help
 grade                                                   help
+profile                                                 help
 new-lab                                                 help
 lab NN                                                  docs.watch
 lab NN ITEM                                             docs.watch
@@ -135,10 +137,10 @@ done <<<"$list"
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 chmod 755 "$place"
-mkdir -p "$place"/{autograder,common/sim,solutions,slides,build/bin,submissions/ann}
+mkdir -p "$place"/{autograder/src,common/sim,solutions,slides,build/bin,submissions/ann}
 cp -r "$source"/{course,VERSION,labs} "$place"
 cp -r "$source"/common/{update.sh,course} "$place/common"
-cp -r "$source/autograder/template" "$place/autograder"
+cp -r "$source"/autograder/{CMakeLists.txt,template} "$place/autograder"
 cp -r "$source"/common/sim/{debugger,devices} "$place/common/sim"
 cp "$source/common/sim/tests/programs/vector_add.cu" "$place/program.cu"
 cp "$place/program.cu" "$place/columns.cu"  # the handout of lab 06 has it
