@@ -155,7 +155,8 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
           add_twice("add_twice", size(2, 20'000)),
           like("add_twice/1048576", add_twice("add_twice", 1024 * size(1030, 1400))),
           sum(size(2, 20'000)),
-          sum(size(100'004, 200'000))};
+          sum(size(100'004, 200'000)),
+          like("sum/33554432", timed(sum((1 << 25) + size(1, 99'999))))};
 }
 
 const lab::case_registration registration{"00_first_kernel", cases, drawn_cases};

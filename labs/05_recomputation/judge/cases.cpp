@@ -531,6 +531,8 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   all.push_back(backward_digits(size(4102, 20'000)));
   all.push_back(checkpoints("mixed", size(61, 80), 2.5));
   all.push_back(backpropagate(size(129, 150), 0.3));
+  // Timed in official grading.
+  all.push_back(lab::like("chain_host/4194304", timed(chain_host((1 << 22) + size(1, 99'999)))));
   return all;
 }
 

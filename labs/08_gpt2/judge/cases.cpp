@@ -670,6 +670,8 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   for (const auto& [least, most] : {std::pair<int64_t, int64_t>{2, 9}, {10, 30}, {31, 127}})
     all.push_back(like("layer_norm/256x768", layer_norm("layer_norm", 16 * size(10, 15), 32 * size(least, most))));
   all.push_back(like("causal_softmax/8x256", softmax("causal_softmax", size(7, 9), 8 * size(33, 60), 125)));
+  // Timed in official grading.
+  all.push_back(like("residual_norm/4096x768", timed(residual_norm(4096 + size(1, 400), 768 + 16 * size(0, 2)))));
   return all;
 }
 

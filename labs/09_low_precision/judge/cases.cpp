@@ -819,6 +819,10 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
   }
   // More tiles of 256 columns than a GPU has multiprocessors: if the grid fits on the GPU, a block computes several.
   all.push_back(gemm("gemm_pipelined", {size(1, 20), 256 * size(133, 136), 8}));
+  // Timed in official grading.
+  const auto larger = [&](int64_t columns) { return columns + 2 * int_group * size(1, 4); };
+  all.push_back(like("matvec_int8/16384x4096", timed(matvec(group_kinds[0], 16'384 + 64 * size(1, 9), larger(4096)))));
+  all.push_back(like("matvec_int4/16384x8192", timed(matvec(group_kinds[1], 16'384 + 64 * size(1, 9), larger(8192)))));
   return all;
 }
 
