@@ -13,7 +13,7 @@ fail() { echo "$*"; exit 1; }
 # --- packages: in a folder with spaces, with only what each test puts on the PATH
 folder="$place/my course"
 mkdir -p "$folder" "$place/bin"
-cp "$source"/{course,VERSION} "$folder"
+(cd "$source" && cp --parents course VERSION common/course/progress.sh "$folder")
 for tool in bash env sed dirname readlink cat; do ln -s "$(command -v $tool)" "$place/bin/$tool"; done
 # fake NAME SCRIPT
 fake() { printf '#!/bin/bash\n%s\n' "$2" >"$place/$1" && chmod +x "$place/$1" && mv "$place/$1" "$place/bin"; }
@@ -95,7 +95,7 @@ rm "$place"/cuda/{g++,cmake}
 
 # --- a compiler that CMake refuses, then one that it accepts
 mkdir "$place/two compilers"
-cp "$source"/{course,VERSION,CMakePresets.json} "$place/two compilers"
+(cd "$source" && cp --parents course VERSION CMakePresets.json common/course/progress.sh "$place/two compilers")
 cat >"$place/two compilers/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.22)
 project(compilers CXX)
@@ -186,7 +186,7 @@ fi
 # --- a checkout by Git for Windows
 if command -v git >/dev/null; then
   mkdir "$place/origin"
-  cp "$source"/{course,VERSION,.gitattributes} "$place/origin"
+  (cd "$source" && cp --parents course VERSION .gitattributes common/course/progress.sh "$place/origin")
   git -C "$place/origin" init -q
   git -C "$place/origin" add -A
   git -C "$place/origin" -c user.name=test -c user.email=test@localhost commit -qm start

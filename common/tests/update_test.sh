@@ -19,11 +19,12 @@ touch "$place/log"
 
 # --- the two versions -------------------------------------------------------------------------------------------------
 old=$place/versions/old new=$place/versions/new
-mkdir -p "$old"/{autograder,common,labs,solutions} "$place/origin"
+mkdir -p "$old"/{autograder,common/course,labs,solutions} "$place/origin"
 cp "$source"/{course,README.md,CMakeLists.txt,CMakePresets.json,.gitignore} "$old"
 cp "$source/autograder/CMakeLists.txt" "$old/autograder"
 cp "$source/labs/CMakeLists.txt" "$source/labs/hints.toml" "$old/labs"
 cp "$source/common/update.sh" "$old/common"
+cp "$source/common/course/progress.sh" "$old/common/course"
 cp -r "$source"/labs/{03_coalescing,04_fusion} "$old/labs"
 echo tool >"$old/common/obsolete.cpp"
 echo '#!/usr/bin/env python3' >"$old/common/plot.py"  # git records it as not executable
