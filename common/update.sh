@@ -37,8 +37,8 @@ is_clone() {
   git rev-parse -q --verify HEAD >/dev/null
 }
 
-# snapshot FOLDER FILE: the course in a folder, as an archive, without builds, progress and grade books. Of this copy, only
-# the known parts: everything else here is the student's.
+# snapshot FOLDER FILE: the course in a folder, as an archive, without builds, progress and grade books. From this
+# copy it takes only the known parts: everything else here is the student's.
 snapshot() {
   local parts=(.)
   [[ $1 != . ]] || mapfile -t parts < <(find . -maxdepth 1 -type f -size -1024k -printf '%p\n'

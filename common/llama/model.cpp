@@ -125,7 +125,7 @@ config config_of(const settings& in, const std::string& name) {
     fail(name, fmt::format("config.json says rms_norm_eps = {}; lab 10 adds 1e-5", eps));
   in.expect_false("attention_bias", "lab 10's products have no bias");
   in.expect_false("mlp_bias", "lab 10's products have no bias");
-  if (in.has("quantization_config")) fail(name, "its weights are quantized; take the model in bf16");
+  if (in.has("quantization_config")) fail(name, "its weights are quantized; use the model in bf16");
   if (!in.has("tie_word_embeddings") || in.at("tie_word_embeddings") != true)
     fail(name,
          "config.json does not say tie_word_embeddings = true: the logits have separate weights, but lab 10 "

@@ -55,7 +55,7 @@ struct range_run {
   processor_counts counts;  ///< its own, without inner runs
 };
 
-/// One call of profile::run.
+/// One call to profile::run.
 struct recording {
   std::vector<range_run> runs;  ///< a parent before its children
   std::vector<int> segments;    ///< for each segment, the index of its run

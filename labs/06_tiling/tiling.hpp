@@ -3,8 +3,8 @@
 // All functions compute C = A B. All matrices are row-major: element (r, c) of a matrix with `columns` columns is at
 // index r * columns + c. All pointers of the device part are device pointers from cudaMalloc (256-byte aligned); inputs
 // and outputs never overlap. Launch on `stream` and return without waiting. Sizes are 1 to 500,000, which is more
-// than a grid has blocks in y, and the elements of each matrix fit an int. Each element of C is a sum of float products
-// added up in float; no tensor cores.
+// than a grid has blocks in y, and each matrix's number of elements fits in an int. Each element of C is a sum of float
+// products added up in float; no tensor cores.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -87,7 +87,7 @@ struct timeline {
 
 /// Runs the pass once and returns its timeline, from the records of CUPTI's Activity API. The pass does not wait for
 /// its kernels, and may use several streams and threads. CUPTI returns the records in any number of buffers and in any
-/// order. A kernel's record and the record of the call that launched it, a call of the runtime or of the driver, have
+/// order. A kernel's record and the record of the call that launched it, a call to the runtime or the driver, have
 /// the same correlation ID.
 timeline trace(const std::function<void()>& pass);
 

@@ -15,7 +15,7 @@
 // size is 64 or 128, heads / kv_heads is 1, 2, 4 or 8. Each array begins at a multiple of 16 bytes, and its length
 // fits in an int. In the device part all pointers passed are device pointers; inputs and outputs overlap only where
 // stated. Launch on `stream` and return without waiting. A server computes several texts at the same time: in other
-// streams, calls of attend, decode_token and generate with other outputs, workspaces and states may run meanwhile.
+// streams, calls to attend, decode_token and generate with other outputs, workspaces and states may run meanwhile.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -94,7 +94,7 @@ std::int64_t total_of(const volatile std::int64_t* totals, int worker, int worke
 // ---- streaming.cu -------------------------------------------------------------------------------------------------
 
 /// The weights of a model. read(state, layer, to) writes a layer's n * n weights to host memory, as reading a file
-/// does. A call of forward may use at most 3 different addresses `to`: host memory has no more room, but for a MiB.
+/// does. A call to forward may use at most 3 different addresses `to`: host memory has no more room, but for a MiB.
 struct weights {
   void (*read)(void* state, int layer, float* to);
   void* state;

@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(32 * warps)
   float result[own][own] = {}, largest[own], sum[own] = {};
   for (float& most : largest) most = -INFINITY;
   for (int t = 0; t < my.tiles; ++t) {
-    // All past the diagonal, or past the text: nothing to do but fetch for the others.
+    // All keys are past the diagonal, or all queries past the text: nothing to do but fetch for the other warps.
     const bool idle = t * keys >= first_of_warp + 32 || first_of_warp >= tokens;
     __pipeline_wait_prior(1);
     __syncthreads();  // the keys are there

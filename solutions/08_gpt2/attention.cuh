@@ -1,6 +1,6 @@
 // Causal attention in one kernel: qkv (batch, tokens, 3, heads, 64) gives out (batch, tokens, heads, 64). Pointers are
-// aligned to 16 bytes. Both launch on `stream` and return without waiting. Also the rounding, which other kernels need,
-// too.
+// aligned to 16 bytes. Both launch on `stream` and return without waiting. This header also has the rounding, which
+// other kernels need.
 #pragma once
 
 #include <cuda_bf16.h>

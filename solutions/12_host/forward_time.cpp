@@ -1,5 +1,5 @@
 // How close streaming.cu comes to the bus on a GPU: calls of forward for 100 and for 2 layers beside one copy, from
-// pinned memory, of as many bytes as 98 layers have; in turns, by the host's clock. The difference leaves out what a
+// pinned memory, of as many bytes as 98 layers have; alternating, by the host's clock. The difference leaves out what a
 // call allocates. The reader does nothing, so that the host's own copying is not measured; the lab's cases check the
 // results.
 //   cmake --build build --target lab12.solution.cuda.tables && build/bin/lab12.solution.cuda.tables [--json]

@@ -23,7 +23,7 @@ namespace gen = rc::gen;
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 int pages_for(std::size_t tokens, int size) { return (static_cast<int>(tokens) + size - 1) / size; }
 
-/// From 1 to `most` tokens, often about as many as fill pages.
+/// A length of 1 to `most` tokens, often about as many as fill pages.
 rc::Gen<int> length(int size, int most) {
   const auto near = [=](int pages, int off) { return std::clamp(pages * size + off, 1, most); };
   return gen::oneOf(gen::inRange(1, most + 1), gen::apply(near, gen::inRange(1, most / size + 2), gen::inRange(-1, 2)));
@@ -34,7 +34,8 @@ using owned_pager = std::unique_ptr<pager, decltype(&free_pager)>;
 
 // ---- pages.cpp -----------------------------------------------------------------------------------------------------
 
-/// On the live sequence `which`, modulo their number. A new sequence begins with `kept` of its tokens.
+/// An operation on the live sequence `which`, modulo the number of live ones. A new sequence begins with `kept` of that
+/// sequence's tokens.
 struct operation {
   enum kind : std::uint8_t { admit, fork, append, release } what;
   int which, kept, count, token;

@@ -34,7 +34,7 @@ std::string with_tests(const std::string& handout, const rubric& rules) {
     if (i.timed_on_gpu()) on_gpu += i.points;
   return with_generated(
       handout, "tests",
-      fmt::format("`ctest --preset labs -L lab{}` builds, and grades each item in the same way, as a test{}.\n"
+      fmt::format("`ctest --preset labs -L lab{}` builds the lab and grades each item in the same way, as a test{}.\n"
                   "A test fails below full credit, and its output says how many points the item earns.\n",
                   rules.id.substr(0, 2), on_gpu == 0 ? "" : fmt::format("; {} points need a GPU", on_gpu)));
 }

@@ -114,7 +114,7 @@ void count_changes(const item& what, const grading_session& session, item_result
     out.message = fmt::format("right, but {} has fewer assertions that can fail than before; a fix keeps them",
                               what.changed_file);
   else
-    out.message = fmt::format("right, but {} statements of {} changed; a fix of this bug changes at most {}", changed,
+    out.message = fmt::format("right, but {} statements of {} changed; a fix for this bug changes at most {}", changed,
                               what.changed_file, what.changes);
 }
 

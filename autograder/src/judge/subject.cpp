@@ -1,4 +1,4 @@
-// One call of a student function, and everything that can be observed from outside.
+// One call to a student function, and everything that can be observed from outside.
 #include "judge/subject.hpp"
 
 #include <fmt/format.h>

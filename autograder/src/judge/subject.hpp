@@ -65,7 +65,7 @@ class subject {
   /// The result of count() for the case; null if it was not called.
   const trial* counted(const lab::test_case& what) const;
 
-  /// Pairs of call and copy, timed by the device's events. Checks the output of the last call.
+  /// Times pairs of a call and a copy by the device's events. Checks the output of the last call.
   trial time(const lab::test_case& what, int pairs, const std::string& ceiling);
 
   // The steps of run(), for callers that repeat a case. Each preparation draws new numbers.

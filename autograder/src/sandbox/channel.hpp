@@ -42,8 +42,8 @@ static_assert(sizeof(control) <= page_bytes && std::atomic<std::uint32_t>::is_al
 
 /// Sets `flag` to 1 and wakes the process that sleeps on it.
 void set_and_wake(std::atomic<std::uint32_t>& flag);
-/// Sleeps while the word, in memory shared with another process, has this value, or until the time is up. May wake
-/// early.
+/// Sleeps while the word, in memory shared with another process, has this value, but only until the time is up. May
+/// wake early.
 void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
                  std::optional<std::chrono::nanoseconds> at_most = {});
 

@@ -26,7 +26,7 @@ struct time_budget {
 };
 
 struct limits {
-  /// From sending a request to having its whole answer, minus any wait for a core; see README.md.
+  /// The time limit from sending a request to having its whole answer, minus any wait for a core; see README.md.
   std::chrono::milliseconds per_request{10'000};
   std::size_t memory = std::size_t{6} << 30;  ///< bytes in use
   bool trusted = false;                       ///< the staff's own runner: nothing that it wrote is read back

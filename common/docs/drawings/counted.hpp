@@ -21,7 +21,7 @@ int counted_matrix_wavefronts(const warp_offsets& offsets);
 struct element {
   int row, column;
 };
-/// By lane, the elements of A (16 x 16), B (16 x 8) and C (16 x 8) in its registers, as ldmatrix loads and mma
+/// The elements of A (16 x 16), B (16 x 8) and C (16 x 8) in each lane's registers, as ldmatrix loads and mma
 /// multiplies them.
 struct fragments {
   std::array<std::array<element, 8>, 32> a;  ///< two elements in each of four registers

@@ -16,7 +16,7 @@ namespace gpt2 {
 
 class tokenizer {
  public:
-  /// From a folder with GPT-2's vocab.json and merges.txt, or from llm.c's gpt2_tokenizer.bin or its folder. Throws
+  /// Reads a folder with GPT-2's vocab.json and merges.txt, or llm.c's gpt2_tokenizer.bin or its folder. Throws
   /// model_error.
   explicit tokenizer(const std::filesystem::path& where);
   /// The same from the files' contents.

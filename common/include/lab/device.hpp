@@ -91,8 +91,8 @@ class device_buffer {
  public:
   static constexpr std::size_t default_red_zone_bytes = 4096;
 
-  /// With red zones of `red_zone_bytes` on either side, rounded up to 256; 0 for none. Throws lab::device_error if
-  /// there is too little memory.
+  /// Puts red zones of `red_zone_bytes`, rounded up to a multiple of 256, on either side; 0 for none. Throws
+  /// lab::device_error if there is too little memory.
   explicit device_buffer(std::size_t size, std::size_t red_zone_bytes = default_red_zone_bytes)
       : size_(size), zone_bytes_((red_zone_bytes + 255) / 256 * 256) {
     static std::atomic<std::uint32_t> buffers{0};

@@ -163,7 +163,8 @@ __device__ inline void copy_bytes(void* to, const void* from, arrivals& arrived,
       "l"(from), "r"(address(&arrived)), "r"(bytes)
       : "memory");
 }
-/// Copies from shared memory to the same address in block `rank` of the cluster, not this one, and signals its barrier.
+/// Copies from shared memory to the place of `to` in block `rank` of the cluster, which must be another block, and
+/// signals that block's barrier.
 __device__ inline void copy_to_rank(void* to, const void* from, arrivals& arrived, int rank, int bytes) {
   asm volatile(
       "{\n.reg .b32 there, barrier;\nmapa.shared::cluster.u32 there, %0, %3;\n"

@@ -55,7 +55,7 @@ class fragment {
   storage_element_type x[num_elements];
 
   static constexpr bool by_column = std::is_same_v<Use, matrix_b>;
-  /// Row and column in the matrix of a lane's element i.
+  /// The row and column of a lane's element i in the matrix.
   SIM_QUIET static constexpr int row(unsigned lane, int i) { return by_column ? along(lane, i) : across(lane, i); }
   SIM_QUIET static constexpr int column(unsigned lane, int i) { return by_column ? across(lane, i) : along(lane, i); }
 

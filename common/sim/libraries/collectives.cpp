@@ -82,8 +82,9 @@ message read_message(const fs::path& file, const operation_call& c, int rank) {
     if (told || clock::now() - begin < std::chrono::seconds(5)) continue;
     told = true;
     refuse(ncclInProgress, c.pc,
-           fmt::format("{} of rank {} waits for rank {}, which has not called it for 5 s; call it there, too, and if "
-                       "one thread calls for several ranks, between ncclGroupStart() and ncclGroupEnd()",
+           fmt::format("{} of rank {} waits for rank {}, which has not called it within 5 s; call it there, too; if "
+                       "one thread makes the calls of several ranks, put them between ncclGroupStart() and "
+                       "ncclGroupEnd()",
                        name_of(c.what), c.comm->rank, rank));
     fmt::print(stderr, "{}\n", last_error);
   }
@@ -285,7 +286,7 @@ std::vector<double> seconds_of(const std::vector<operation_call>& calls) {
   return result;
 }
 
-/// The call as an entry in the launch log. The caller holds runtime_mutex.
+/// Enters the call in the launch log. The caller holds runtime_mutex.
 void enqueue(const operation_call& c, double seconds) {
   report_at_exit();
   if (c.what != collective::receive) count_links(c);

@@ -174,7 +174,7 @@ std::string not_allocated(const void* pointer, std::size_t bytes, const char* en
                  : fmt::format("its {} is a null pointer", end);
 }
 
-/// The host gets bytes that nothing has written, `how_many` in all rows.
+/// Warns that the host gets bytes that nothing has written: `how_many` in all rows together.
 void warn_of_unwritten(std::uintptr_t first, std::size_t how_many, std::size_t bytes) {
   const source_line at = line_of(address_of(call_of_program()));
   note_host_warning(fmt::format("{}:{}: a copy to the host: {} of its {} bytes were never written, the first{}",

@@ -13,7 +13,7 @@ namespace sim {
 bool is_excused(const launch_counts& counts, const fault_report& report, bool fences_order_blocks = true);
 /// Drops repeated and excused reports.
 void settle_reports(launched& what);
-/// By block, and within a block in order of occurrence.
+/// The reports by block, and within a block in order of occurrence.
 std::vector<const fault_report*> in_order(const launch_counts& counts);
 /// One sentence: what happened, where, in which thread, and what to do.
 std::string describe(const launched& where, const fault_report& report);

@@ -88,7 +88,8 @@ struct block_shadow {
   std::uint32_t waited = 0;              ///< a bit for each warp: it has waited for the previous kernel
   bool next_may_begin = false;           ///< before this block has waited
   block_order order;
-  /// While `order` is active, for a word or byte, by thread: the clock of the last read plus one, and its strength.
+  /// While `order` is active: for a word or byte, by thread, the clock of the last read plus one, and that read's
+  /// strength.
   std::unordered_map<const shared_reads*, std::vector<std::pair<std::uint32_t, strength>>> readers;
   std::vector<asynchronous_agent> agents;
   std::vector<std::uint32_t> asynchronous_reads;  ///< by word and agent, if any: the clock of the last read plus one

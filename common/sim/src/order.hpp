@@ -1,4 +1,4 @@
-// Orders the accesses of a block's threads if they hand over data by anything finer than __syncthreads(): fences with
+// Orders the accesses of a block's threads if they exchange data by anything finer than __syncthreads(): fences with
 // atomics or volatile variables, cuda::atomic, cuda::barrier, named barriers.
 //
 // Vector clocks. A thread's clock counts its releases and warp functions; an access carries its thread's clock. A

@@ -65,7 +65,7 @@ const std::vector<exception> exceptions = {
     {"count_in_shared", {"mem_shared"}},
     // A float sum in shared memory is a load and a compare-and-swap, repeated each time another thread comes first.
     {"add_float_shared", {"mem_shared", "op_shared_ld"}},
-    // How many turns the loop takes depends on which thread comes first.
+    // How many iterations the loop takes depends on which thread comes first.
     {"multiply_into", {"global_op_atom"}},
     // Lanes that share an address by chance: the hardware counts up to 2 % more sectors than the rounds of lanes
     // explain.
@@ -79,7 +79,7 @@ const std::vector<exception> exceptions = {
     {"reduce_strided", {"smsp__inst_executed_op_shared"}},
     {"jacobi_tiled", {"smsp__inst_executed_op_shared"}},  // on Arm
     {"scan_blelloch", {"smsp__inst_executed_op_shared"}},
-    // nvcc keeps the sum in a register and stores it each turn; the host compiler loads it, too.
+    // nvcc keeps the sum in a register and stores it in each iteration; the host compiler loads it, too.
     {"matmul_in_memory", {"mem_global_op_ld"}},
 };
 

@@ -88,7 +88,7 @@ timing product(bool gpu, int n) {
 
 constexpr int compared_n = 4096;
 
-/// The seconds that benchmark() reports for a product, over those between two CUDA events around it; in turns.
+/// The seconds that benchmark() reports for a product over those between two CUDA events around it, alternating.
 std::vector<double> against_events() {
   const gpu_product p(compared_n);
   const lab::stream where;

@@ -64,8 +64,8 @@ double middle(std::vector<double> of) {
 double plain_seconds(const std::string& loop, std::size_t n) {
   const bool sorts = loop == "sort";
   const std::size_t calls = std::max<std::size_t>((sorts ? 1 << 16 : 1 << 20) / n, 1);
-  // y lies half a page behind x in their pages: at the same place, its stores delay x's next loads, and scale takes
-  // three times as long.
+  // y begins half a page later in its page than x does in its own: at the same place, its stores would delay x's next
+  // loads, and scale would take three times as long.
   constexpr std::size_t page = 4096 / sizeof(float);
   const std::size_t numbers = sorts ? calls * n : n, pages = (numbers + page - 1) / page;
   std::vector<float> memory(pages * page + page / 2 + n);

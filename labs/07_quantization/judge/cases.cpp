@@ -65,8 +65,8 @@ bool is_described(const std::string& name) {
   return std::find(std::begin(described), std::end(described), name) != std::end(described);
 }
 
-/// Integers from `least` to `most`, fast because most draws are discarded. They need not be secret: a submission sees
-/// the whole case anyway.
+/// Integers from `least` to `most`. Drawing them is fast, because most draws are discarded. They need not be secret: a
+/// submission sees the whole case anyway.
 class quick_sizes {
  public:
   explicit quick_sizes(std::uint64_t seed) : bits_(seed) {}

@@ -19,7 +19,7 @@ lab::work work_of(step which, const config& of, int position);
 class decoder {
  public:
   virtual ~decoder() = default;
-  /// Chooses the token that run computes. Throws model_error if the token or the position is out of range.
+  /// Chooses the token whose logits run() computes. Throws model_error if the token or the position is out of range.
   virtual void load(int token, int position) = 0;
   /// Computes the logits of the token that was loaded last, and appends its keys and values to the cache. On a device
   /// it does not wait.
@@ -33,7 +33,7 @@ class decoder {
   virtual void synchronize() {}
 };
 
-/// On one core, with matvec_host for all products.
+/// A decoder on one core, with matvec_host for all products.
 std::unique_ptr<decoder> make_on_cpu(const checkpoint& model, int capacity);
 /// On the device. By parts: norm_matvec, rotate_append, attend, matvec and norm_gate, each in its own range.
 /// Otherwise by decode_token, and `write` by generate.

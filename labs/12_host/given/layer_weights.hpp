@@ -8,7 +8,7 @@
 
 namespace lab12 {
 
-/// Between -2 / sqrt(n) and 2 / sqrt(n).
+/// Fills a layer's weights with numbers between -2 / sqrt(n) and 2 / sqrt(n).
 inline void fill_layer(std::uint64_t seed, int layer, int n, float* to) {
   std::uint64_t state = seed + 0x5851F42D4C957F2Du * static_cast<std::uint64_t>(layer + 1);
   const float scale = 2 / std::sqrt(static_cast<float>(n)) * 0x1p-23f;

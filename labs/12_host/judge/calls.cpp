@@ -567,7 +567,7 @@ bool leave_memory(int threads) {
 
 /// Gives the pool no work for this long, and longer while its threads use processor time: polling threads keep doing
 /// so, even on a busy machine; sleeping threads make a few system calls. Returns the milliseconds of processor time
-/// that they used, hardly any if they sleep and at least 5 in each of 8 turns if they poll; and how often one of them
+/// that they used, hardly any if they sleep and at least 5 in each of 8 rounds if they poll; and how often one of them
 /// woke: sleeping threads do not.
 spent idle(std::chrono::milliseconds time) {
   if (time.count() == 0) return {};

@@ -153,7 +153,7 @@ test_case load_case(const std::string& name, const weights& w) {
   c.outputs.push_back({dtype::i32, 1});
   c.check = [w](std::span<const buffer> before, std::span<const buffer> outputs) -> std::string {
     const std::int32_t said = outputs[1].as<std::int32_t>()[0];
-    if (said == 2) return "each call of load leaks memory";
+    if (said == 2) return "each call to load leaks memory";
     if (w.what == weights::cut)
       return said == 0 ? "" : "the file ends one byte before the last tensor does, but load returned true";
     if (w.what == weights::missing) return said == 0 ? "" : "there is no such file, but load returned true";

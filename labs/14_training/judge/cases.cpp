@@ -469,7 +469,7 @@ std::vector<test_case> drawn_cases(std::uint64_t seed) {
                           cross_entropy(draw(24, 32), vocabulary, (vocabulary + 63) / 64 * 64, 1.0f / 1000)));
   all.push_back(
       lab::like("adamw_host/6000001-10", timed(adamw("adamw_host", 6'000'001 + 4 * draw(1, 99'999), 10, {}))));
-  // Larger than every size above. With more rows a block of 256 threads a row runs into the limit of 20 s.
+  // Larger than every size above. With more rows, a block of 256 threads per row runs into the limit of 20 s.
   all.push_back(layer_norm_backward(draw(16'500, 18'000), 4));
   all.push_back(cross_entropy(draw(16'500, 18'000), 3, 4, 1e-3f));
   const int64_t many = 4 * draw(35'000, 70'000);

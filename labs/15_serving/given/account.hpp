@@ -103,7 +103,7 @@ class account {
   int steps() const { return steps_; }
   int idle_slots() const { return idle_slots_; }  ///< slots free while a request waited, summed over all steps
   std::int64_t tokens_again() const { return tokens_again_; }  ///< tokens computed again after a preemption
-  /// From arrival to the last token, of all finished requests, the shortest first.
+  /// The times from arrival to the last token of all finished requests, the shortest first.
   std::vector<double> latencies() const {
     std::vector<double> result;
     for (int r = 0; r < requests(); ++r)

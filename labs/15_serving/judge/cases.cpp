@@ -34,7 +34,7 @@ constexpr double unit = 0x1p-24;  // the rounding of one operation in FP32
 // ---- advice ---------------------------------------------------------------------------------------------------------
 
 /// Rows of numbers. Machine: bytes and FLOPs per second, memory. Model: bytes of weights; FLOPs and bytes of cache per
-/// token. The last numbers of a row are the function's own.
+/// token. The last numbers of a row are specific to the function.
 using setting = doubles;
 
 double cache(const double* in, double context) { return in[5] * context; }
@@ -279,7 +279,7 @@ test_case serve(const day& d) {
   return c;
 }
 
-/// For the predictions' trace, by arithmetic: steps of static batching, its idle slots, and steps of continuous
+/// Computed by arithmetic for the predictions' trace: steps of static batching, its idle slots, and steps of continuous
 /// batching.
 doubles slots_of_trace() {
   const workload w = trace();

@@ -13,7 +13,7 @@ namespace lab15 {
 
 class paged_llama {
  public:
-  /// A token, whose sequence has the pages `table`. If it is `cached`, K and V are there already.
+  /// A token whose sequence has the pages `table`. If it is `cached`, K and V are there already.
   struct row {
     int token = 0, position = 0;
     std::span<const int> table;

@@ -1,4 +1,4 @@
-// Puzzle 3: x is the column, so a warp stores neighbours.
+// Puzzle 3: x is the column, so a warp stores to neighbouring elements.
 #include <lab/device.hpp>
 
 #include "first_kernel.hpp"

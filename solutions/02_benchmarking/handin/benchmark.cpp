@@ -120,8 +120,8 @@ class bencher {
     return seconds;
   }
 
-  /// Standard error of the median, from the middle half of the samples: 1.25 sigma / sqrt(n), and sigma is the
-  /// interquartile range over 1.35 where the middle is normal.
+  /// Standard error of the median, from the middle half of the samples: 1.25 sigma / sqrt(n), where sigma is the
+  /// interquartile range over 1.35 if the middle is normal.
   static double relative_error(const std::vector<double>& sorted) {
     const double middle = quantile(sorted, 0.5), spread = quantile(sorted, 0.75) - quantile(sorted, 0.25);
     return 1.25 * spread / 1.35 / std::sqrt(static_cast<double>(sorted.size())) / std::max(middle, 1e-300);

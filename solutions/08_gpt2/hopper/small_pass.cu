@@ -269,7 +269,7 @@ __device__ void attention(const arguments& in, tiles& s, const place& at, int pa
 
 __device__ void compute(const arguments& in, tiles& s, const place& at) {
   const int thread = threadIdx.x;
-  // By a shuffle, which tells the compiler that a warp's threads have the same role: descriptors stay uniform.
+  // The role comes from a shuffle, which tells the compiler that a warp's threads share it: descriptors stay uniform.
   const bool multiplies = __shfl_sync(~0u, thread / 32, 0) < multiplying / 32;
   ring of_tiles;
   int exchanges = 0;
@@ -468,7 +468,7 @@ __global__ void __cluster_dims__(ranks, 1, 1) __launch_bounds__(threads, 1)
   }
   cluster_barrier();
   at.target = s.begun;
-  // By a shuffle, which tells the compiler that a warp's threads have the same role.
+  // The role comes from a shuffle, which tells the compiler that a warp's threads share it.
   if (const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0); warp < computing / 32) {
     more_registers<232>();
     compute(in, s, at);

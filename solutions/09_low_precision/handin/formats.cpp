@@ -16,7 +16,7 @@ struct layout {
   bool infinities;
   int bias() const { return (1 << (exponent - 1)) - 1; }
   std::uint32_t sign() const { return std::uint32_t{1} << (exponent + fraction); }
-  /// Of the largest finite number; e4m3 uses the largest exponent, too, for all fractions but one.
+  /// The bits of the largest finite number; e4m3 uses the largest exponent, too, for all fractions but one.
   std::uint32_t largest() const {
     const std::uint32_t all_exponents = ((std::uint32_t{1} << exponent) - 1) << fraction;
     return infinities ? all_exponents - 1 : sign() - 2;

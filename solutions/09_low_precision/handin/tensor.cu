@@ -272,7 +272,7 @@ struct tile_copies {
   int m, n, k, row_a, column_a, row_b, column_b, at_a, at_b;
 };
 
-// As many blocks as multiprocessors; each computes one part of C after the other. While one buffer is used, copies into
+// As many blocks as multiprocessors; each computes one part of C after another. While one buffer is used, copies into
 // the others are under way; those for a block's next part begin before it stores this one. The factors of the next 16
 // steps are loaded from shared memory between the current products, even across tiles, so that the tensor cores never
 // wait for either. The loop is unrolled over the buffers, so that their addresses cost no instructions. Parts are taken

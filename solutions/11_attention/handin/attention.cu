@@ -135,7 +135,7 @@ void launch_fp32(float* out, float* lse, const float* q, const float* k, const f
 
 // ---- bf16 on tensor cores -----------------------------------------------------------------------------------------
 
-/// `warps` with `parts` times 16 queries each.
+/// `warps` warps with `parts` times 16 queries each.
 template <int size_, int warps_, int parts_>
 struct shape {
   static constexpr int size = size_, warps = warps_, parts = parts_, keys = 64, stages = 2;
@@ -420,7 +420,7 @@ __global__ void __launch_bounds__(decode_threads)
       for (int j = 0; j < 8; ++j) seen.sum[j] += weight * x[j];
     }
   }
-  // The groups of a warp, then the warps of the block.
+  // Join the results of a warp's groups, then those of the block's warps.
 #pragma unroll
   for (int step = lanes; step < 32; step *= 2) {
     float other[8];

@@ -46,7 +46,7 @@ struct plan {
   };
 };
 
-/// A softmax over rows g and g + 8 of each warp's 16, tile by tile; four lanes have a row together. Weights are
+/// A softmax over rows g and g + 8 of each warp's 16, tile by tile; four lanes share a row. Weights are
 /// relative to `most`, which follows the largest score only when that is 2^8 times as heavy: earlier sums rarely
 /// change.
 struct softmax {
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(plan<size>::threads)
   __syncthreads();
 
   const int pieces = heads * ((tokens - 1) / queries + 1);
-  // By a shuffle, which tells the compiler that a warp's threads have the same role.
+  // The role comes from a shuffle, which tells the compiler that a warp's threads share it.
   const int role = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / warpgroup, 0), thread = threadIdx.x % warpgroup;
   turn of_q, of_k, of_v;
   if (role == 0) {

@@ -1,4 +1,4 @@
-// The same kernel on GPT-2's activations, for lab 14's step in bf16.
+// The kernel of hopper.cu on GPT-2's activations, for lab 14's step in bf16.
 #pragma once
 
 #include <cuda_bf16.h>

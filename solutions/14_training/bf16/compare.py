@@ -5,7 +5,7 @@ compare.py check RECORD START GRADIENTS RESULTS   the files of train.bf16.cuda -
     PyTorch repeats that training, in FP32 and with bf16 autocast. The losses may differ from FP32's by twice as much as
     autocast's do, plus 1e-4; each tensor's gradient in the first step by twice as much, by relative norm, plus 1e-3.
 
-compare.py bench RESULTS PROGRAM [NAME=COMMAND ...]   steps of GPT-2 124M, B = 4, T = 1024, in turns
+compare.py bench RESULTS PROGRAM [NAME=COMMAND ...]   steps of GPT-2 124M, B = 4, T = 1024, alternating
     PROGRAM and the COMMANDs (llm.c) run in their own processes while PyTorch, whose step is compiled, is idle.
 """
 import json

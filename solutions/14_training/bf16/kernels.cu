@@ -1,5 +1,5 @@
-// A training step in bf16: embedding, LayerNorm, GELU, cross-entropy, AdamW. All are bound by memory: 16 bytes a load,
-// and what one kernel can do while it has a row is not left to another.
+// A training step in bf16: embedding, LayerNorm, GELU, cross-entropy, AdamW. All are bound by memory: 16 bytes per
+// load, and what one kernel can do while it has a row is not left to another.
 #include "kernels.hpp"
 
 #include <cstdint>
@@ -297,7 +297,7 @@ __device__ float power_of_2(float x) {
   return result;
 }
 
-/// The first `count` of eight, which may be none; -infinity after them, whose weight is 0.
+/// The first `count` of eight numbers (possibly none), followed by -infinity, whose weight is 0.
 __device__ uint4 without_padding(const uint4& x, int count) {
   unsigned two[] = {x.x, x.y, x.z, x.w};
 #pragma unroll

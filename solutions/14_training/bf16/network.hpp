@@ -76,7 +76,7 @@ class network {
       LAB_CUDA_CHECK(cudaGraphLaunch(graph_, main_.get()));
     }
   }
-  /// Of the last step; waits for it.
+  /// The mean loss of the last step; waits for that step.
   float mean_loss() {
     std::vector<float> losses(at(rows_));
     main_.synchronize();

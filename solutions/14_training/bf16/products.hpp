@@ -1,6 +1,6 @@
 // Products of bf16 matrices by cublasLt, with FP32 sums. On its first use each product takes the fastest of the
-// algorithms that cublasLt offers. Another algorithm adds up in another order, so that bits are the same only for the
-// same choice: it can be written to a file, and read by the next run.
+// algorithms that cublasLt offers. Another algorithm adds up in another order, so results are equal bit for bit only
+// for the same choice, which can be written to a file and read by the next run.
 #pragma once
 
 #include <cublasLt.h>

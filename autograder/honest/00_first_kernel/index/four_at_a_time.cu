@@ -1,4 +1,4 @@
-// Four elements for each thread, by 16-byte accesses; one warp a block.
+// Four elements for each thread, by 16-byte accesses; one warp per block.
 #include "first_kernel.hpp"
 
 static __global__ void doubled(float4* out, const float4* in) {

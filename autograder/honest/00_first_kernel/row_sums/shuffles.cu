@@ -1,4 +1,4 @@
-// Each warp sums 32 numbers by shuffles, then one warp the eight sums; two rows a block.
+// Each warp sums 32 numbers by shuffles, then one warp the eight sums; two rows per block.
 #include "first_kernel.hpp"
 
 namespace lab00 {

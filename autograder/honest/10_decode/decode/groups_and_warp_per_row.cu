@@ -95,7 +95,7 @@ void rotate_append(float* q, bf16* k_cache, bf16* v_cache, const float* qkv, con
   LAB_CUDA_CHECK(cudaGetLastError());
 }
 
-// one block a query head; its warps take turns with the keys, and meet in shared memory
+// one block per query head; its warps take turns with the keys, and meet in shared memory
 template <int size>
 __global__ void __launch_bounds__(256) attend_kernel(float* out, const float* q, const bf16* k, const bf16* v, const int* position, int group, int capacity) {
   constexpr int own = size / 32, warps = 8;

@@ -54,7 +54,7 @@ __global__ void append_kernel(float* q, lab10::bf16* k_cache, lab10::bf16* v_cac
 	else v_cache[((size_t)(h - heads - kv_heads) * capacity + p) * size + i] = __float2bfloat16_rn(own);
 }
 
-/* a block has one head and one part of the keys: each thread one key after the other, then a thread a column */
+/* a block has one head and one part of the keys: each thread one key after another, then one thread per column */
 __global__ void part_kernel(float* workspace, const float* q, const lab10::bf16* k, const lab10::bf16* v, const int* position, int group, int size, int capacity)
 {
 	extern __shared__ float shared[];

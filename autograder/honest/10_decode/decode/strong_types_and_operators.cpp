@@ -56,7 +56,7 @@ struct architecture {
   }
 };
 
-/// A number of the upper half of a float.
+/// A number stored as the upper half of a float.
 struct brain_float {
   std::uint16_t bits;
   operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }

@@ -8,7 +8,7 @@ namespace cg = cooperative_groups;
 namespace lab11 {
 namespace {
 
-// 64 queries a block, two threads a query, 16 keys a tile, two tiles in turn
+// 64 queries per block, two threads per query, 16 keys per tile, two tiles in turn
 constexpr int queries = 64, keys = 16, threads = 2 * queries;
 
 template <class T, int size>
@@ -82,7 +82,7 @@ void launch(T* out, float* lse, const T* q, const T* k, const T* v, int heads, i
   else go(std::integral_constant<int, 128>());
 }
 
-// decoding: a block a part, a thread a column; scores by a warp each
+// decoding: one block per part, one thread per column; each score by a warp
 template <int size>
 __global__ void __launch_bounds__(128) part(float* workspace, const bf16* q, const bf16* k, const bf16* v, int tokens) {
   __shared__ float scores[64];

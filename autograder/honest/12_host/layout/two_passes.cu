@@ -1,4 +1,4 @@
-// Keys outside, queries inside; all sums in one array. Totals in structs.
+// Keys in the outer loop, queries in the inner one; all sums in one array. Totals in structs.
 #include <algorithm>
 #include <cmath>
 #include <limits>

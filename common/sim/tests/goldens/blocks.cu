@@ -203,7 +203,7 @@ __global__ void branch_by_warp(float* out, const float* a, const float* b, int n
   out[i] = v;
 }
 
-/// Lane i takes i % 7 turns of the outer loop, and turn j of it takes j + 1 turns of the inner loop.
+/// Lane i runs i % 7 iterations of the outer loop, and iteration j of it runs j + 1 iterations of the inner loop.
 __global__ void nested_unequal(float* out, const float* in, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const int turns = threadIdx.x % 32 % 7;

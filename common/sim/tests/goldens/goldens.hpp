@@ -3,7 +3,7 @@
 // files: add a launch at the end of its list, then measure again.
 //
 // So that two compilers emit the same memory instructions for a kernel, sums are kept in local variables, and loops
-// that lanes leave at different turns, or which nvcc would turn into wider accesses, are marked `#pragma unroll 1`.
+// that lanes leave in different iterations, or that nvcc would turn into wider accesses, are marked `#pragma unroll 1`.
 #pragma once
 
 #include <cuda_runtime.h>

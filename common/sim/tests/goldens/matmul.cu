@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(256) matmul_vectorised(float* c, const float* 
   }
 }
 
-/// Outer products into memory: what each turn adds goes to c itself. nvcc may keep c in a register.
+/// Outer products into memory: what each iteration adds goes to c itself. nvcc may keep c in a register.
 __global__ void matmul_in_memory(float* c, const float* a, const float* b, int n) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
   if (column >= n) return;
