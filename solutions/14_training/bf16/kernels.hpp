@@ -50,8 +50,8 @@ void embed_backward(bf16* d_tokens, bf16* d_positions, const float* d, const int
 /// at most 1024.
 void add_and_norm(float* sum, bf16* out, float* mean, float* rstd, const float* x, const bf16* addend,
                   const float* weight, const float* bias, int rows, int channels, cudaStream_t stream);
-/// d (becomes 0 first if `fresh`) += the gradient of x, also rounded into d_rounded. Sums over rows go to `partial`,
-/// whose rows are `pitch` apart: of the weight's gradient, of the bias's, and of d.
+/// d (becomes 0 first if `fresh`) += the gradient of x, also rounded into d_rounded. The partial sums over rows of the
+/// weight's gradient, the bias's gradient and d go to of_weight, of_bias and of_d, whose rows are `pitch` apart.
 void norm_backward(float* d, bf16* d_rounded, float* of_weight, float* of_bias, float* of_d, int pitch, bool fresh,
                    const float* x, const float* mean, const float* rstd, const float* weight, const bf16* d_out,
                    int rows, int channels, cudaStream_t stream);
