@@ -154,17 +154,18 @@ const operationName = ({space, op}) => op === 'copied' ? 'asynchronous copy' : `
 const unitOf = row => row.space === 'shared' ? 'wavefront' : 'sector';
 
 /** The counters of a launch to which a row's counts contribute, by Nsight Compute's names. */
-function metricsOf({space, op, matrix}) {
-  const short = {load: 'ld', store: 'st', atomic: 'atom'}[op];
-  if (op === 'copied') return {requests: 'smsp__inst_executed_op_ldgsts.sum'};
-  if (space === 'global')
-    return {requests: `l1tex__t_requests_pipe_lsu_mem_global_op_${short}.sum`,
-            cost: `l1tex__t_sectors_pipe_lsu_mem_global_op_${short}.sum`};
-  if (op === 'atomic') return {requests: 'smsp__inst_executed_op_shared_atom.sum'};
-  return {requests: !matrix ? `smsp__sass_inst_executed_op_shared_${short}.sum` : op === 'load' ? 'smsp__inst_executed_op_ldsm.sum'
-                                                                                          : 'smsp__inst_executed_op_shared_stsm.sum',
-          cost: `smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_${short}${matrix ? 'sm' : ''}.sum`};
-}
+const METRICS = {
+  'copied': {requests: 'smsp__inst_executed_op_ldgsts.sum'},
+  'global load': {requests: 'l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum', cost: 'l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum'},
+  'global store': {requests: 'l1tex__t_requests_pipe_lsu_mem_global_op_st.sum', cost: 'l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum'},
+  'global atomic': {requests: 'l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum', cost: 'l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum'},
+  'shared load': {requests: 'smsp__sass_inst_executed_op_shared_ld.sum', cost: 'smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum'},
+  'shared store': {requests: 'smsp__sass_inst_executed_op_shared_st.sum', cost: 'smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum'},
+  'shared atomic': {requests: 'smsp__inst_executed_op_shared_atom.sum'},
+  'matrix load': {requests: 'smsp__inst_executed_op_ldsm.sum', cost: 'smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum'},
+  'matrix store': {requests: 'smsp__inst_executed_op_shared_stsm.sum', cost: 'smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_stsm.sum'},
+};
+const metricsOf = ({space, op, matrix}) => METRICS[op === 'copied' ? op : `${matrix ? 'matrix' : space} ${op}`] || {};
 const named = metric => metric && (data.labels[metric] ? `${data.labels[metric]}: ${metric}` : metric);
 
 // ---- what is chosen ---------------------------------------------------------------------------------------------------
@@ -769,12 +770,18 @@ function showLaunches() {
   at('launches-sentence').textContent = said;
 }
 
+/** The floating-point operations of one instruction. */
+const FLOPS = {
+  'smsp__sass_thread_inst_executed_op_fadd_pred_on.sum': 1, 'smsp__sass_thread_inst_executed_op_fmul_pred_on.sum': 1,
+  'smsp__sass_thread_inst_executed_op_ffma_pred_on.sum': 2, 'smsp__sass_thread_inst_executed_op_dadd_pred_on.sum': 1,
+  'smsp__sass_thread_inst_executed_op_dmul_pred_on.sum': 1, 'smsp__sass_thread_inst_executed_op_dfma_pred_on.sum': 2,
+};
+
 /** A launch's FLOPs, its bytes to and from DRAM, and its roof: FP32's, unless tensor cores do most of the work. */
 function workOf(launch) {
   const m = name => launch.metrics[name] || 0;
   let flop = 0, tensor = 0, roof = 'FP32';
-  for (const t of ['f', 'd'])
-    flop += ['add', 'mul', 'fma', 'fma'].reduce((sum, op) => sum + m(`smsp__sass_thread_inst_executed_op_${t}${op}_pred_on.sum`), 0);
+  for (const [metric, each] of Object.entries(FLOPS)) flop += each * m(metric);
   for (const [name, value] of Object.entries(launch.metrics)) if (name.startsWith('sm__ops_path_tensor_')) {
     tensor += value;
     if (tensor > flop) roof = name.includes('_src_tf32') ? 'TF32' : 'bf16';
