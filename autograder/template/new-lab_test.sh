@@ -12,7 +12,7 @@ grep -q '"42_low_precision"' "$place/labs/42_low_precision/judge/rubric.toml"
 # In a checkout, through ./course: checks what git reports as changed.
 source=$(cd "$(dirname "$new_lab")/../.." && pwd) checkout=$place/checkout
 mkdir -p "$checkout"/{autograder,labs,solutions}
-cp "$source/course" "$checkout"
+(cd "$source" && cp --parents course common/course/progress.sh "$checkout")
 cp -r "$source/autograder/template" "$checkout/autograder"
 cp "$source"/labs/*.* "$checkout/labs"
 touch "$checkout/solutions/README.md"

@@ -17,7 +17,7 @@ if [[ ${NOTEBOOK_WHOLE:-} == 1 ]]; then
   LAB_ORIGIN=$source
 else
   mkdir -p "$LAB_ORIGIN/common"
-  cp -r "$source"/{course,VERSION,CMakePresets.json,labs,.gitignore} "$LAB_ORIGIN"
+  (cd "$source" && cp -r --parents course VERSION CMakePresets.json labs .gitignore common/course "$LAB_ORIGIN")
   cp "$source/common/update.sh" "$LAB_ORIGIN/common"
   cat >"$LAB_ORIGIN/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.22)
